@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/client_state.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cache/client_database.hpp"
+
+namespace nb::cache {
+namespace {
+
+constexpr const char* k_columns = "destination, source, uuid, generation, last_push_ns, last_exit, bytes, files";
+
+// SQLite's integers are signed; the counts here never come near the limit.
+std::int64_t to_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+std::uint64_t to_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+std::optional<SetId> set_id(const SQLite::Column& column) {
+  SetId id{};
+  if (column.isNull() || column.getBytes() != static_cast<int>(id.size())) return std::nullopt;
+  std::memcpy(id.data(), column.getBlob(), id.size());
+  return id;
+}
+
+KnownSet known_set(const SQLite::Statement& row) {
+  KnownSet set;
+  set.destination = row.getColumn(0).getString();
+  set.source = row.getColumn(1).getString();
+  set.set = set_id(row.getColumn(2));
+  set.generation = to_unsigned(row.getColumn(3).getInt64());
+  set.last_push_ns = row.getColumn(4).getInt64();
+  set.last_exit = row.getColumn(5).getInt();
+  set.bytes = to_unsigned(row.getColumn(6).getInt64());
+  set.files = to_unsigned(row.getColumn(7).getInt64());
+  return set;
+}
+
+void write_set(SQLite::Database& database, const KnownSet& set) {
+  SQLite::Statement insert(database, std::string("INSERT OR REPLACE INTO known_sets(") + k_columns +
+                                         ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(1, set.destination);
+  insert.bind(2, set.source);
+  if (set.set) insert.bind(3, set.set->data(), static_cast<int>(set.set->size()));
+  insert.bind(4, to_signed(set.generation));
+  insert.bind(5, set.last_push_ns);
+  insert.bind(6, set.last_exit);
+  insert.bind(7, to_signed(set.bytes));
+  insert.bind(8, to_signed(set.files));
+  insert.exec();
+}
+
+void write_mounts(SQLite::Database& database, const KnownSet& set, const std::vector<std::string>& mounts) {
+  SQLite::Statement remove(database, "DELETE FROM mounts WHERE destination = ? AND source = ?");
+  remove.bind(1, set.destination);
+  remove.bind(2, set.source);
+  remove.exec();
+  SQLite::Statement insert(database, "INSERT OR IGNORE INTO mounts(destination, source, path) VALUES(?, ?, ?)");
+  for (const std::string& path : mounts) {
+    insert.bind(1, set.destination);
+    insert.bind(2, set.source);
+    insert.bind(3, path);
+    insert.exec();
+    insert.reset();
+  }
+}
+
+}  // namespace
+
+ClientState::ClientState(std::string path, Warn warn) : m_path(std::move(path)), m_warn(std::move(warn)) {}
+ClientState::~ClientState() = default;
+
+std::unique_ptr<ClientState> ClientState::none() {
+  return std::unique_ptr<ClientState>(new ClientState({}, {}));
+}
+
+std::unique_ptr<ClientState> ClientState::open(std::string path, Warn warn) {
+  std::unique_ptr<ClientState> state(new ClientState(std::move(path), std::move(warn)));
+  state->connect(Suspicion::none);
+  return state;
+}
+
+void ClientState::connect(Suspicion suspicion) {
+  m_database.reset();
+  try {
+    auto opened = open_client_database(m_path, suspicion);
+    if (!opened) return give_up(opened.error().message());
+    m_database = std::move(opened->database);
+    if (!opened->set_aside.empty() && m_warn) {
+      m_warn("the client's memory " + m_path + " was damaged; it is kept as " + opened->set_aside +
+             " and a new one was begun. The guards that need it work again after the next push.");
+    }
+  } catch (const SQLite::Exception& error) {
+    give_up(error.what());
+  }
+}
+
+void ClientState::give_up(const std::string& reason) {
+  m_database.reset();
+  if (m_warn) m_warn("no memory of earlier runs, so their guards are off (" + m_path + ": " + reason + ")");
+  m_warn = {};
+}
+
+template <class Work>
+void ClientState::with_database(const Work& work) {
+  for (int attempt = 0; m_database && attempt < 2; ++attempt) {
+    try {
+      work(*m_database);
+      return;
+    } catch (const SQLite::Exception& error) {
+      if (attempt == 0 && means_damage(error)) {
+        connect(Suspicion::damaged);
+      } else {
+        give_up(error.what());
+      }
+    }
+  }
+}
+
+std::optional<KnownSet> ClientState::find_set(const std::string& destination) {
+  std::optional<KnownSet> found;
+  with_database([&](SQLite::Database& database) {
+    SQLite::Statement query(database, std::string("SELECT ") + k_columns +
+                                          " FROM known_sets WHERE destination = ? AND uuid IS NOT NULL"
+                                          " ORDER BY last_push_ns DESC LIMIT 1");
+    query.bind(1, destination);
+    if (query.executeStep()) found = known_set(query);
+  });
+  return found;
+}
+
+std::vector<std::string> ClientState::find_mounts(const std::string& destination, const std::string& source) {
+  std::vector<std::string> mounts;
+  with_database([&](SQLite::Database& database) {
+    mounts.clear();
+    SQLite::Statement query(database,
+                            "SELECT path FROM mounts WHERE destination = ? AND source = ? ORDER BY path");
+    query.bind(1, destination);
+    query.bind(2, source);
+    while (query.executeStep()) mounts.push_back(query.getColumn(0).getString());
+  });
+  return mounts;
+}
+
+void ClientState::record_push(const KnownSet& set, const std::vector<std::string>& mounts) {
+  with_database([&](SQLite::Database& database) {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    write_set(database, set);
+    write_mounts(database, set, mounts);
+    transaction.commit();
+  });
+}
+
+void ClientState::record_failure(const std::string& destination, const std::string& source, int exit_code) {
+  with_database([&](SQLite::Database& database) {
+    SQLite::Statement update(database,
+                             "UPDATE known_sets SET last_exit = ? WHERE destination = ? AND source = ?");
+    update.bind(1, exit_code);
+    update.bind(2, destination);
+    update.bind(3, source);
+    update.exec();
+  });
+}
+
+std::vector<KnownSet> ClientState::list_sets() {
+  std::vector<KnownSet> sets;
+  with_database([&](SQLite::Database& database) {
+    sets.clear();
+    SQLite::Statement query(database, std::string("SELECT ") + k_columns +
+                                          " FROM known_sets ORDER BY destination, source");
+    while (query.executeStep()) sets.push_back(known_set(query));
+  });
+  return sets;
+}
+
+bool ClientState::forget(const std::string& destination) {
+  bool removed = false;
+  with_database([&](SQLite::Database& database) {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement mounts(database, "DELETE FROM mounts WHERE destination = ?");
+    mounts.bind(1, destination);
+    mounts.exec();
+    SQLite::Statement sets(database, "DELETE FROM known_sets WHERE destination = ?");
+    sets.bind(1, destination);
+    removed = sets.exec() > 0;
+    transaction.commit();
+  });
+  return removed;
+}
+
+}  // namespace nb::cache

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// ClientState: what this client remembers between runs, in one SQLite file: which file sets it has pushed to, and which
+// directories were mount points then. The guards and `nbackup status` live on it. Nothing here decides what a commit is:
+// losing the file costs the guards of one run. So no function fails: trouble is told once, through `warn`, and from then
+// on there is no memory.
+//
+// A destination is a text that names one place in one way (cli/endpoints.hpp makes it); a source key likewise stands for
+// the sources of a push. Both are raw bytes. Used by one thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace SQLite {
+class Database;
+}
+
+namespace nb::cache {
+
+using SetId = std::array<std::byte, 16>;
+
+struct KnownSet {
+  std::string destination;
+  std::string source;
+  std::optional<SetId> set;
+  std::uint64_t generation = 0;
+  std::int64_t last_push_ns = 0;  // since 1970, of the last push that was committed or had nothing to do
+  int last_exit = 0;              // of the last attempt
+  std::uint64_t bytes = 0;        // of all regular files in the source, last time
+  std::uint64_t files = 0;        // entries of any type
+};
+
+enum class Suspicion : std::uint8_t;
+
+class ClientState {
+ public:
+  using Warn = std::function<void(const std::string& text)>;
+
+  // Opens or makes the file at `path`; a damaged one is set aside and a new one begun. Never null.
+  static std::unique_ptr<ClientState> open(std::string path, Warn warn);
+  // A memory that holds nothing, for a client without a home directory.
+  static std::unique_ptr<ClientState> none();
+  ~ClientState();
+
+  // The set that was last pushed to at this destination, from whatever source.
+  std::optional<KnownSet> find_set(const std::string& destination);
+  // Absolute paths that were mount points at the last push of this source to this destination, sorted.
+  std::vector<std::string> find_mounts(const std::string& destination, const std::string& source);
+  // A push that reached its end: replaces the row of this destination and source, and its mount points.
+  void record_push(const KnownSet& set, const std::vector<std::string>& mounts);
+  // A push that did not: the exit code of its row changes. Where no push has succeeded there is no row, and none is made:
+  // a mistyped command must not be watched for ever.
+  void record_failure(const std::string& destination, const std::string& source, int exit_code);
+  // All rows, ordered by destination and source.
+  std::vector<KnownSet> list_sets();
+  // Removes everything about a destination; whether there was anything.
+  bool forget(const std::string& destination);
+
+ private:
+  ClientState(std::string path, Warn warn);
+  void connect(Suspicion suspicion);
+  void give_up(const std::string& reason);
+  // Runs `work` on the database if there is one, dealing with every SQLite exception; once more after a rebuild.
+  template <class Work>
+  void with_database(const Work& work);
+
+  std::string m_path;
+  Warn m_warn;
+  std::unique_ptr<SQLite::Database> m_database;  // null: no memory
+};
+
+}  // namespace nb::cache

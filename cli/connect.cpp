@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/connect.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "cli/peer_watch.hpp"
+#include "cli/prompt.hpp"
+#include "ssh/quote.hpp"
+#include "transport/process_stream.hpp"
+#include "transport/ssh_select.hpp"
+#include "transport/throttle.hpp"
+
+namespace nb::cli {
+namespace {
+
+using Stream = std::unique_ptr<transport::ByteStream>;
+
+std::vector<std::string> serve_words(const Settings& settings, FarRights rights) {
+  std::vector<std::string> words{"serve"};
+  if (rights == FarRights::read_only) words.emplace_back("--read-only");
+  if (settings.bytes_per_second != 0) words.push_back(fmt::format("--bwlimit={}B", settings.bytes_per_second));
+  if (settings.timeout.count() != 0) words.push_back(fmt::format("--timeout={}", settings.timeout.count()));
+  return words;
+}
+
+std::optional<std::string> ssh_config_file(const Settings& settings) {
+  if (settings.ssh_config) return settings.ssh_config;
+  const char* named = std::getenv("NBACKUP_SSH_CONFIG");
+  return named == nullptr || *named == '\0' ? std::nullopt : std::optional<std::string>(named);
+}
+
+transport::RemoteOptions remote_options(const Settings& settings, const ssh::Host& host, const std::string& command,
+                                        const ConnectionMessages& messages) {
+  transport::RemoteOptions options;
+  options.libssh.host = host;
+  options.libssh.command = command;
+  options.libssh.config_file = ssh_config_file(settings);
+  if (settings.connect_timeout) options.libssh.connect_timeout = *settings.connect_timeout;
+  options.libssh.write_inactivity = settings.timeout;
+  options.libssh.on_stderr = messages.on_remote_line;
+  options.libssh.prompt = terminal_prompt();
+  options.rsh = settings.rsh;
+  options.on_notice = messages.on_notice;
+  return options;
+}
+
+Result<Stream> open_local(const Settings& settings, FarRights rights, const ConnectionMessages& messages) {
+  transport::ProcessOptions options;
+  // This very program, even if the file on disk has been replaced in the meantime.
+  options.argv = serve_words(settings, rights);
+  options.argv.insert(options.argv.begin(), "/proc/self/exe");
+  options.write_inactivity = settings.timeout;
+  options.on_stderr = messages.on_remote_line;
+  NB_TRY_ASSIGN(Stream stream, transport::open_process_stream(std::move(options)));
+  return watch_peer(std::move(stream), {"this machine", "nbackup serve", FarEnd::local_process});
+}
+
+// The words a description begins with are the carrier's name (transport/byte_stream.hpp).
+FarEnd far_end_of(const transport::ByteStream& stream) {
+  return stream.describe().starts_with("libssh") ? FarEnd::libssh : FarEnd::shell_program;
+}
+
+}  // namespace
+
+std::string serve_command(const Settings& settings, FarRights rights) {
+  return settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(serve_words(settings, rights));
+}
+
+Result<Stream> open_remote(const Settings& settings, const ssh::Host& host, const std::string& command,
+                           const ConnectionMessages& messages) {
+  NB_TRY_ASSIGN(Stream stream, transport::open_remote_stream(remote_options(settings, host, command, messages)));
+  const FarEnd far_end = far_end_of(*stream);
+  return watch_peer(std::move(stream), {host.name, command, far_end});
+}
+
+session::Connector make_connector(const Settings& settings, const std::optional<ssh::Host>& host, FarRights rights,
+                                  ConnectionMessages messages, Clock& clock) {
+  return [settings, host, rights, messages = std::move(messages), &clock]() -> Result<Stream> {
+    auto opened = host ? open_remote(settings, *host, serve_command(settings, rights), messages)
+                       : open_local(settings, rights, messages);
+    if (!opened) return opened;
+    return transport::make_throttle(std::move(*opened), {settings.bytes_per_second}, clock);
+  };
+}
+
+std::string client_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool known = ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  return (known ? std::string(entry.pw_name) : std::to_string(::geteuid())) + "@" + host.data();
+}
+
+}  // namespace nb::cli

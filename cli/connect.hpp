@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command reaches the other side: over SSH (libssh or a program, transport/ssh_select.hpp chooses) or as a process
+// on this machine.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/endpoints.hpp"
+#include "cli/settings.hpp"
+#include "session/client.hpp"
+
+namespace nb::cli {
+
+enum class FarRights : std::uint8_t { read_write, read_only };
+
+// Where the connection's own messages go; both may be called from any thread.
+struct ConnectionMessages {
+  std::function<void(const std::string&)> on_notice;
+  std::function<void(std::string_view)> on_remote_line;
+};
+
+// The command line for the remote shell: --remote-path as the user wrote it (it may be "sudo nbackup"), "serve" and what
+// the settings ask of the other end: a pull is throttled and timed there too.
+std::string serve_command(const Settings& settings, FarRights rights);
+
+// Opens `command` on `host` once.
+Result<std::unique_ptr<transport::ByteStream>> open_remote(const Settings& settings, const ssh::Host& host,
+                                                           const std::string& command,
+                                                           const ConnectionMessages& messages);
+
+// For session::run: makes a new connection at each call. `clock` outlives it.
+session::Connector make_connector(const Settings& settings, const std::optional<ssh::Host>& host, FarRights rights,
+                                  ConnectionMessages messages, Clock& clock);
+
+// "user@host" of this process, for the lock note of a set.
+std::string client_name();
+
+}  // namespace nb::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/endpoints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+
+namespace nb::cli {
+namespace {
+
+using ssh::Location;
+using ssh::TrailingSlash;
+
+// The path as it was written, with the slash that says "its content".
+std::string with_slash(const Location& place) {
+  const bool add = place.trailing_slash == TrailingSlash::present && place.path != "/";
+  return add ? place.path + "/" : place.path;
+}
+
+Result<std::string> absolute(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path result = std::filesystem::absolute(path, error);
+  if (error) return fail_errno("working directory", error.value());
+  return result.string();
+}
+
+// Symlinks resolved as far as the path exists, so that two spellings are one place.
+Result<std::string> real(const std::string& path) {
+  std::error_code error;
+  std::string text = std::filesystem::weakly_canonical(path, error).string();
+  if (error) return absolute(path);
+  if (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text.empty() || text.front() != '/' ? absolute(text.empty() ? path : text) : Result<std::string>(text);
+}
+
+std::string normal_remote(const std::string& path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  if (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text.empty() ? "." : text;
+}
+
+std::string host_key(const ssh::Host& host) {
+  std::string name = host.name;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (name.find(':') != std::string::npos) name = "[" + name + "]";
+  std::string key = host.user ? *host.user + "@" + name : name;
+  if (host.port) key += fmt::format(":{}", *host.port);
+  return key;
+}
+
+Result<std::string> key_of(const Location& place) {
+  if (place.host) return host_key(*place.host) + ":" + normal_remote(place.path);
+  return real(place.path);
+}
+
+// A source's own key keeps its trailing slash: "x" and "x/" make different trees.
+Result<std::string> source_key_of(const std::vector<Location>& sources) {
+  std::string key;
+  for (const Location& source : sources) {
+    NB_TRY_ASSIGN(const std::string one, key_of(source));
+    if (!key.empty()) key += '\n';
+    key += one;
+    if (source.trailing_slash == TrailingSlash::present && one != "/") key += '/';
+  }
+  return key;
+}
+
+Status check_sides(CommandId command, const std::vector<Location>& sources, const Location& destination) {
+  const Location& first = sources.front();
+  for (const Location& source : sources) {
+    if (source.host != first.host) return fail(Errc::usage, "all sources must be on one host");
+  }
+  if (first.host && destination.host) {
+    return fail(Errc::usage, "source and destination cannot both be remote: run nbackup on one of the two hosts");
+  }
+  if (command == CommandId::push && first.host) {
+    return fail(Errc::usage, fmt::format("push sends from this machine; to fetch from {} use: nbackup pull",
+                                         first.host->name));
+  }
+  if (command == CommandId::pull && destination.host) {
+    return fail(Errc::usage, fmt::format("pull fetches to this machine; to send to {} use: nbackup push",
+                                         destination.host->name));
+  }
+  return {};
+}
+
+wire::Operation operation_of(CommandId command, const Location& first_source) {
+  if (command == CommandId::pull) return wire::Operation::pull;
+  return command == CommandId::verify && first_source.host ? wire::Operation::pull : wire::Operation::push;
+}
+
+// What the other end gets: it may start in another directory than ours, so a local path must be absolute.
+Result<std::string> far_path(const Location& place) {
+  if (place.host) return with_slash(place);
+  return absolute(with_slash(place));
+}
+
+}  // namespace
+
+Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments) {
+  std::vector<Location> sources;
+  for (const std::string& argument : arguments) {
+    NB_TRY_ASSIGN(Location place, ssh::parse_location(argument));
+    sources.push_back(std::move(place));
+  }
+  if (sources.size() < 2) return fail(Errc::usage, "a source and a destination are needed");
+  const Location destination = std::move(sources.back());
+  sources.pop_back();
+  NB_TRY(check_sides(command, sources, destination));
+
+  Endpoints ends;
+  ends.operation = operation_of(command, sources.front());
+  const bool far_sources = ends.operation == wire::Operation::pull;
+  ends.host = far_sources ? sources.front().host : destination.host;
+  for (const Location& source : sources) {
+    NB_TRY_ASSIGN(std::string path, far_sources ? far_path(source) : Result<std::string>(with_slash(source)));
+    ends.sources.push_back(std::move(path));
+    ends.shown_sources.push_back(source.display());
+  }
+  NB_TRY_ASSIGN(ends.destination,
+                far_sources ? Result<std::string>(with_slash(destination)) : far_path(destination));
+  ends.shown_destination = destination.display();
+  NB_TRY_ASSIGN(ends.destination_key, key_of(destination));
+  NB_TRY_ASSIGN(ends.source_key, source_key_of(sources));
+  return ends;
+}
+
+Result<std::string> destination_key(const std::string& text) {
+  NB_TRY_ASSIGN(const Location place, ssh::parse_location(text));
+  return key_of(place);
+}
+
+std::string shown_together(const std::vector<std::string>& sources) {
+  return sources.size() == 1 ? sources.front() : fmt::format("{} sources", sources.size());
+}
+
+}  // namespace nb::cli

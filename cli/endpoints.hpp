@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the arguments of push, pull and verify to where things are: which side is remote, which paths the job gets, and
+// under which names the client remembers the place. Reads the working directory and resolves local names; no more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/settings.hpp"
+#include "ssh/destination.hpp"
+
+namespace nb::cli {
+
+struct Endpoints {
+  wire::Operation operation = wire::Operation::push;
+  std::optional<ssh::Host> host;     // of the remote side; unset: the other end is a process on this machine
+  std::vector<std::string> sources;  // as session::Job wants them: our side as written, the other end's absolute if local
+  std::string destination;
+  std::vector<std::string> shown_sources;  // for messages and events
+  std::string shown_destination;
+  std::string destination_key;  // cache/client_state.hpp
+  std::string source_key;
+};
+
+// Errc::usage for both sides remote, sources on several hosts, or a push or pull the wrong way round.
+Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments);
+
+// The key of one place, `text` as the user writes it: "user@host:2222:/pool" or a real absolute local path.
+Result<std::string> destination_key(const std::string& text);
+
+// "3 sources" for more than one.
+std::string shown_together(const std::vector<std::string>& sources);
+
+}  // namespace nb::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/hints.hpp"
+
+#include <array>
+
+namespace nb::cli {
+namespace {
+
+struct Hint {
+  Errc code;
+  std::string_view text;
+};
+
+// Not here: errors whose message says it already (the guards name their overrides).
+constexpr std::array k_hints{
+    Hint{Errc::protocol_version, "Install the same version of nbackup on both sides."},
+    Hint{Errc::remote_missing, "Install nbackup there, or say where it is: --remote-path=/opt/nbackup/bin/nbackup"},
+    Hint{Errc::connect, "Check the name, the port and that sshd runs there: ssh HOST true"},
+    Hint{Errc::host_key, "Log in once with ssh and compare the fingerprint; a key that changed without a reason is an "
+                         "attack until you know better."},
+    Hint{Errc::auth, "Check that 'ssh -o BatchMode=yes HOST true' works for this user."},
+    Hint{Errc::no_space, "Free some space at the destination and run it again: what was sent is kept and used."},
+    Hint{Errc::sync_failed, "The disk or its cable may be failing: look at dmesg there. Nothing was committed."},
+    Hint{Errc::protocol, "If the remote shell prints something at login, silence it: ssh HOST true must print nothing."},
+    Hint{Errc::connection_lost, "Run it again: what was sent is kept. --retry=N does so by itself."},
+    Hint{Errc::interrupted, "What was sent is kept and the next run continues from it."},
+    Hint{Errc::changed, "Stop what writes to it, or back up a snapshot."},
+    Hint{Errc::unreadable, "Run as a user that may read it, or leave it out with --exclude."},
+    Hint{Errc::max_delete, "Look at it with -n -i --delete. If it is right: --max-delete=N, or -1 for no limit."},
+    Hint{Errc::timeout, "Run it again: what was sent is kept. A longer --timeout helps a slow disk."},
+    Hint{Errc::connect_timeout, "Check that the host is up, or raise --contimeout."},
+    Hint{Errc::locked, "Try again later, or wait for it: --wait=SECONDS"},
+    Hint{Errc::in_doubt, "Run 'nbackup recover' there when the disk works: it finds out. Change nothing by hand."},
+    Hint{Errc::rolled_back, "The old state is complete. Remove the cause (chattr -i, space, quota) and run it again."},
+    Hint{Errc::recovery_failed, "Remove the cause (chattr -i, space, quota), then: nbackup recover DIR"},
+    Hint{Errc::cross_device, "Unmount it, exclude it, or make it a set of its own with 'nbackup init'."},
+    Hint{Errc::readers_busy, "Something reads the set for long; try again, or raise --wait-readers."},
+    Hint{Errc::bad_set, "Its files are still plain files. Keep a copy of .nbackup and report this."},
+    Hint{Errc::not_permitted, "Run as a user that may do it, root for owners and devices."},
+    Hint{Errc::foreign_edit, "Your version is under .nbackup/conflict/ in the set."},
+    Hint{Errc::read_only, "The file system or the key is read-only: remount it, or use another key."},
+    Hint{Errc::internal, "This is a fault of nbackup: please report it with the command and this message."},
+};
+
+}  // namespace
+
+std::string_view hint_for(Errc code) {
+  for (const Hint& hint : k_hints) {
+    if (hint.code == code) return hint.text;
+  }
+  return {};
+}
+
+}  // namespace nb::cli

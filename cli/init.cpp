@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// init: makes a file set in a directory, which is made too where it is missing.
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/remote_command.hpp"
+#include "cli/terminal.hpp"
+#include "fs/posix_directory.hpp"
+#include "txn/file_set.hpp"
+
+namespace nb::cli {
+namespace {
+
+// Returns the new set's UUID as text.
+Result<std::string> make_set(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno("mkdir " + path);
+  NB_TRY_ASSIGN(auto root, fs::open_user_directory(path));
+  NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::generate());
+  auto set = txn::FileSet::create(std::move(root), txn::Lifetime::permanent, secret);
+  if (!set) return wrap(std::move(set).error(), path);
+  return txn::id_text((*set)->format().uuid);
+}
+
+Result<int> init(const Settings& settings) {
+  NB_TRY_ASSIGN(const ssh::Location place, ssh::parse_location(settings.arguments.front()));
+  if (place.host) return run_on_host(settings, *place.host, {"init", "--", place.path});
+  NB_TRY_ASSIGN(const std::string uuid, make_set(place.path));
+  if (!settings.quiet) std::printf("nbackup: made file set %s at %s\n", uuid.c_str(), escape(place.path).c_str());
+  return 0;
+}
+
+}  // namespace
+
+int run_init(const Settings& settings, Clock&) {
+  const auto exit_code = init(settings);
+  if (exit_code) return *exit_code;
+  print_error(exit_code.error());
+  return info(exit_code.error().code).exit_code;
+}
+
+}  // namespace nb::cli

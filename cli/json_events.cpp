@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/json_events.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cli/hints.hpp"
+#include "cli/option_table.hpp"
+#include "cli/version.hpp"
+
+namespace nb::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is dumped has been escaped, so it is UTF-8; replacing is a second lock on that door, not a habit.
+std::string dump(const Json& event) { return event.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json event_of(std::string_view name) { return Json{{"event", name}}; }
+
+Json error_fields(std::string_view event_name, const Error& error) {
+  Json event = event_of(event_name);
+  event["code"] = info(error.code).name;
+  event["errno"] = error.sys_errno;
+  event["context"] = escape(error.context);
+  event["message"] = escape(error.message());
+  if (const auto hint = hint_for(error.code); !hint.empty()) event["hint"] = hint;
+  return event;
+}
+
+std::string hex(const std::array<std::byte, 16>& id) { return to_hex(ByteView(id)); }
+
+Json changes_of(const wire::RunResult& result) {
+  return Json{{"new", result.files_new},
+              {"changed", result.files_changed},
+              {"attributes", result.metadata_changed},
+              {"deleted", result.deleted},
+              {"differences", result.differences},
+              {"kept_aside", result.kept_aside},
+              {"resumed_bytes", result.resumed_bytes}};
+}
+
+Json counts_of(const session::Counts& counts) {
+  return Json{{"directories", counts.directories},     {"entries", counts.entries},
+              {"total_bytes", counts.total_bytes},     {"content_bytes", counts.content_bytes},
+              {"sent_bytes", counts.sent_bytes},       {"received_bytes", counts.received_bytes}};
+}
+
+}  // namespace
+
+std::string json_start(const RunStart& start) {
+  Json event = event_of("start");
+  event["version"] = k_version;
+  event["command"] = command_row(start.command).name;
+  event["sources"] = Json::array();
+  for (const std::string& source : start.sources) event["sources"].push_back(escape(source));
+  event["destination"] = escape(start.destination);
+  event["dry_run"] = start.dry_run;
+  return dump(event);
+}
+
+std::string json_phase(wire::PhaseKind phase) {
+  Json event = event_of("phase");
+  event["phase"] = phase_name(phase);
+  return dump(event);
+}
+
+std::string json_progress(const session::Counts& so_far) {
+  Json event = event_of("progress");
+  event.update(counts_of(so_far));
+  return dump(event);
+}
+
+std::string json_item(const wire::Item& item) {
+  Json event = event_of("item");
+  event["change"] = escape(item.change);
+  event["path"] = escape(item.path.str());
+  event["detail"] = escape(item.detail);
+  return dump(event);
+}
+
+std::string json_problem(const Error& error) { return dump(error_fields("problem", error)); }
+
+std::string json_notice(std::string_view text) {
+  Json event = event_of("notice");
+  event["text"] = escape(text);
+  return dump(event);
+}
+
+std::string json_remote(std::string_view line) {
+  Json event = event_of("remote");
+  event["text"] = escape(line);
+  return dump(event);
+}
+
+std::string json_summary(const RunSummary& summary) {
+  const session::RunReport& report = summary.report;
+  Json event = event_of("summary");
+  event["exit_code"] = report.exit_code;
+  event["committed"] = report.result.committed;
+  event["generation"] = report.result.generation;
+  if (report.set) event["set"] = hex(*report.set);
+  event["changes"] = changes_of(report.result);
+  event["counts"] = counts_of(report.counts);
+  event["problems"] = report.problems;
+  event["elapsed_ms"] = summary.elapsed.count();
+  return dump(event);
+}
+
+std::string json_error(const Error& error, int exit_code) {
+  Json event = error_fields("error", error);
+  event["exit_code"] = exit_code;
+  return dump(event);
+}
+
+std::string json_status_row(const StatusRow& row) {
+  const cache::KnownSet& set = row.set;
+  Json event = event_of("set");
+  event["destination"] = escape(set.destination);
+  event["source"] = escape(set.source);
+  if (set.set) event["set"] = hex(*set.set);
+  event["generation"] = set.generation;
+  event["last_push_ns"] = set.last_push_ns;
+  if (row.age) event["age_seconds"] = row.age->count();
+  event["last_exit"] = set.last_exit;
+  event["bytes"] = set.bytes;
+  event["entries"] = set.files;
+  event["stale"] = row.stale;
+  return dump(event);
+}
+
+void JsonReporter::on_progress(const session::Counts& so_far) {
+  if (m_progress == JsonProgress::on) line(json_progress(so_far));
+}
+
+void JsonReporter::line(const std::string& text) {
+  std::fprintf(m_out, "%s\n", text.c_str());
+  // A program reads along: events must not wait for a full buffer.
+  std::fflush(m_out);
+}
+
+}  // namespace nb::cli

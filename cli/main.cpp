@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// nbackup: finds the command, reads its options, wires clock and signals, and turns the outcome into the exit code.
+#include <cstdio>
+#include <exception>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/parse.hpp"
+#include "cli/signals.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+
+namespace nb::cli {
+namespace {
+
+void install_signals_for(CommandId command) {
+  switch (command) {
+    case CommandId::push:
+    case CommandId::pull:
+    case CommandId::verify: return install_signal_handlers(SecondSignal::exits);
+    case CommandId::serve: return install_signal_handlers(SecondSignal::ignored);
+    case CommandId::init:
+    case CommandId::recover:
+    case CommandId::status: return;  // short, or safe to interrupt anywhere
+  }
+}
+
+int usage_error(const std::string& text) {
+  print_message(text);
+  print_message("  nbackup --help lists the commands");
+  return info(Errc::usage).exit_code;
+}
+
+int print_help(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int run_named(const std::string& name, const std::vector<std::string>& arguments) {
+  const auto command = find_command(name);
+  if (!command) return usage_error("no such command: " + escape(name));
+  const auto settings = parse_arguments(*command, arguments);
+  if (!settings) {
+    print_message(settings.error().context);
+    print_message("  nbackup " + name + " --help lists the options");
+    return info(Errc::usage).exit_code;
+  }
+  if (!*settings) return print_help(command_help(*command));
+  install_signals_for(*command);
+  SystemClock clock;
+  return run_command(**settings, clock);
+}
+
+int run_main(const std::vector<std::string>& words) {
+  if (words.empty()) return usage_error("a command is needed");
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(general_help());
+  if (words[0] == "--version" || words[0] == "-V") return print_help(version_text());
+  return run_named(words[0], {words.begin() + 1, words.end()});
+}
+
+}  // namespace
+
+int run_command(const Settings& settings, Clock& clock) {
+  switch (settings.command) {
+    case CommandId::init: return run_init(settings, clock);
+    case CommandId::push: return run_push(settings, clock);
+    case CommandId::pull: return run_pull(settings, clock);
+    case CommandId::verify: return run_verify(settings, clock);
+    case CommandId::serve: return run_serve(settings, clock);
+    case CommandId::recover: return run_recover(settings, clock);
+    case CommandId::status: return run_status(settings, clock);
+  }
+  return info(Errc::internal).exit_code;
+}
+
+}  // namespace nb::cli
+
+int main(int argc, char** argv) {
+  try {
+    return nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::exception& error) {
+    // Ours throw nothing; what arrives here is a library's, memory that ran out above all.
+    std::fprintf(stderr, "nbackup: %s: %s\n", nb::info(nb::Errc::internal).text.data(), error.what());
+    return nb::info(nb::Errc::internal).exit_code;
+  }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/option_table.hpp"
+
+#include <array>
+#include <limits>
+
+#include "base/assert.hpp"
+#include "base/text.hpp"
+#include "cli/quantities.hpp"
+
+namespace nb::cli {
+namespace {
+
+using enum OptionKind;
+using Text = const std::string&;
+
+constexpr CommandMask k_push = mask_of(CommandId::push);
+constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull);
+constexpr CommandMask k_runs = k_writes | mask_of(CommandId::verify);
+constexpr CommandMask k_serve = mask_of(CommandId::serve);
+constexpr CommandMask k_status = mask_of(CommandId::status);
+constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
+constexpr CommandMask k_all = 0x7F;
+
+constexpr const char* k_what = "What is transferred";
+constexpr const char* k_guards = "Guards";
+constexpr const char* k_link = "Connection and waiting";
+constexpr const char* k_output = "Output";
+constexpr const char* k_own = "Options";
+constexpr const char* k_hidden = "";
+constexpr std::size_t k_any_number = std::numeric_limits<std::size_t>::max();
+
+template <wire::OpenFlag bit>
+Status set_flag(Settings& settings, Text) {
+  settings.flags |= bit;
+  return {};
+}
+
+template <bool Settings::*member>
+Status set_true(Settings& settings, Text) {
+  settings.*member = true;
+  return {};
+}
+
+template <std::optional<std::string> Settings::*member>
+Status set_text(Settings& settings, Text value) {
+  settings.*member = value;
+  return {};
+}
+
+template <auto member>
+Status set_seconds(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.*member, parse_seconds(value));
+  return {};
+}
+
+template <FilterKind kind>
+Status add_filter(Settings& settings, Text value) {
+  settings.filters.push_back({kind, value});
+  return {};
+}
+
+template <ProgressChoice choice>
+Status set_progress(Settings& settings, Text) {
+  settings.progress = choice;
+  return {};
+}
+
+Status add_verbosity(Settings& settings, Text) {
+  ++settings.verbosity;
+  return {};
+}
+
+Status set_max_delete(Settings& settings, Text value) {
+  if (value == "-1") {
+    settings.max_delete = -1;
+    return {};
+  }
+  const auto number = parse_u64(value);
+  if (!number || *number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    return fail(Errc::usage, "'" + escape(value) + "' is not a number of entries (-1 lifts the limit)");
+  }
+  settings.max_delete = static_cast<std::int64_t>(*number);
+  return {};
+}
+
+Status set_rate(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.bytes_per_second, parse_rate(value));
+  return {};
+}
+
+Status set_max_age(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.max_age, parse_age(value));
+  return {};
+}
+
+Status set_retries(Settings& settings, Text value) {
+  const auto number = parse_u64(value);
+  if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + escape(value) + "' is not a number of tries");
+  settings.retries = static_cast<unsigned>(*number);
+  return {};
+}
+
+Status accept(Settings&, Text) { return {}; }
+
+Status refuse_compression(Settings&, Text) { return fail(Errc::usage, "compression comes with a later version"); }
+
+constexpr std::array k_options{
+    OptionRow{"-n,--dry-run", toggle, "", k_writes, k_what, "show what would be done, change nothing",
+              set_flag<wire::k_flag_dry_run>},
+    OptionRow{"--delete", toggle, "", k_writes, k_what, "remove from DEST what SRC does not have",
+              set_flag<wire::k_flag_delete>},
+    OptionRow{"-c,--checksum", toggle, "", k_writes, k_what, "compare contents, not size and time",
+              set_flag<wire::k_flag_checksum>},
+    OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",
+              set_flag<wire::k_flag_one_file_system>},
+    OptionRow{"--exclude", valued, "PATTERN", k_runs, k_what, "leave out what matches; the first matching\nrule decides",
+              add_filter<FilterKind::exclude>},
+    OptionRow{"--include", valued, "PATTERN", k_runs, k_what, "keep what matches", add_filter<FilterKind::include>},
+    OptionRow{"--exclude-from", valued, "FILE", k_runs, k_what, "read exclude patterns from FILE (- is stdin)",
+              add_filter<FilterKind::exclude_from>},
+
+    OptionRow{"--max-delete", valued, "N", k_writes, k_guards,
+              "stop before anything changes if more than N\nentries would go; -1: no limit. Default: half\nof "
+              "the set or 1,000, whichever is more",
+              set_max_delete},
+    OptionRow{"--allow-empty", toggle, "", k_writes, k_guards, "an empty source may empty the set",
+              set_flag<wire::k_flag_allow_empty>},
+    OptionRow{"--allow-unmounted", toggle, "", k_push, k_guards, "a mount point of the last push may be gone",
+              set_true<&Settings::allow_unmounted>},
+    OptionRow{"--new-set", toggle, "", k_push, k_guards, "DEST may hold another set than last time",
+              set_flag<wire::k_flag_new_set>},
+
+    OptionRow{"-e,--rsh", valued, "COMMAND", k_connects, k_link, "remote shell to use: 'ssh -p 2222'",
+              set_text<&Settings::rsh>},
+    OptionRow{"--remote-path,--rsync-path", valued, "COMMAND", k_connects, k_link,
+              "nbackup on the remote host, if not in PATH", set_text<&Settings::remote_path>},
+    OptionRow{"--ssh-config", valued, "FILE", k_connects, k_link, "instead of ~/.ssh/config; for every carrier",
+              set_text<&Settings::ssh_config>},
+    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
+              set_rate},
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve, k_link, "give up after this long without data",
+              set_seconds<&Settings::timeout>},
+    OptionRow{"--contimeout", valued, "SECONDS", k_connects, k_link, "give up connecting after this long",
+              set_seconds<&Settings::connect_timeout>},
+    OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
+    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover), k_link,
+              "wait for another writer of the set", set_seconds<&Settings::wait>},
+    OptionRow{"--wait-readers", valued, "SECONDS", k_writes, k_link, "wait for readers at the commit (60)",
+              set_seconds<&Settings::wait_readers>},
+
+    OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
+    OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
+              set_true<&Settings::itemize>},
+    OptionRow{"-q,--quiet", toggle, "", k_connects, k_output, "print nothing but errors", set_true<&Settings::quiet>},
+    OptionRow{"--stats", toggle, "", k_runs, k_output, "print counts at the end", set_true<&Settings::stats>},
+    OptionRow{"--progress", toggle, "", k_runs, k_output, "show progress on a terminal (default there)",
+              set_progress<ProgressChoice::always>},
+    OptionRow{"--no-progress", toggle, "", k_runs, k_output, "never show progress", set_progress<ProgressChoice::never>},
+    OptionRow{"--json", toggle, "", k_runs | k_status, k_output, "one JSON object a line on standard output",
+              set_true<&Settings::json>},
+    OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
+              set_text<&Settings::log_file>},
+
+    OptionRow{"--max-age", valued, "AGE", k_status, k_own, "exit 50 if a last push is older: 90s, 30m,\n26h, 3d, 2w",
+              set_max_age},
+    OptionRow{"--forget", toggle, "", k_status, k_own, "remove DEST from this client's memory",
+              set_true<&Settings::forget>},
+    OptionRow{"--root", valued, "DIR", k_serve, k_own, "nothing outside DIR exists for the client",
+              set_text<&Settings::root>},
+    OptionRow{"--read-only", toggle, "", k_serve, k_own, "refuse to change anything", set_true<&Settings::read_only>},
+
+    // What rsync's users type by habit, and what always holds here.
+    OptionRow{"-a,--archive", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-r,--recursive", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-l,--links", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-p,--perms", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-t,--times", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-g,--group", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-o,--owner", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-D", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-H,--hard-links", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-A,--acls", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-X,--xattrs", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-S,--sparse", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-h,--human-readable", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"--numeric-ids", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"--partial", toggle, "", k_runs, k_hidden, "", accept},
+    OptionRow{"-P", toggle, "", k_runs, k_hidden, "", set_progress<ProgressChoice::always>},
+    OptionRow{"-c,--checksum", toggle, "", mask_of(CommandId::verify), k_hidden, "", accept},
+    OptionRow{"-n,--dry-run", toggle, "", mask_of(CommandId::verify), k_hidden, "", accept},
+    OptionRow{"-z,--compress", toggle, "", k_runs, k_hidden, "", refuse_compression},
+};
+
+constexpr std::array k_commands{
+    CommandRow{CommandId::push, "push", "SRC... DEST", "make DEST equal to SRC, as one transaction", 2, k_any_number},
+    CommandRow{CommandId::pull, "pull", "SRC... DEST", "the same with the source on the remote side", 2, k_any_number},
+    CommandRow{CommandId::verify, "verify", "SRC... DEST", "compare contents; list what differs, change nothing", 2,
+               k_any_number},
+    CommandRow{CommandId::init, "init", "DIR", "make an empty file set; push does it by itself", 1, 1},
+    CommandRow{CommandId::recover, "recover", "DIR", "finish or undo an interrupted commit", 1, 1},
+    CommandRow{CommandId::status, "status", "[DEST]", "list the sets this client has pushed to", 0, 1},
+    CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
+};
+
+static_assert(k_all == (1U << k_commands.size()) - 1);
+
+}  // namespace
+
+std::span<const OptionRow> option_table() { return k_options; }
+
+std::span<const CommandRow> command_table() { return k_commands; }
+
+const CommandRow& command_row(CommandId id) {
+  for (const CommandRow& row : k_commands) {
+    if (row.id == id) return row;
+  }
+  NB_ASSERT(!"every command has a row");
+  return k_commands.front();
+}
+
+}  // namespace nb::cli

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parse.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
+#include "cli/option_table.hpp"
+
+namespace nb::cli {
+namespace {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(const CommandRow& row) : m_row(row) { column_width(28); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    const char* blank = *m_row.arguments == '\0' ? "" : " ";
+    return fmt::format("Usage: nbackup {} [OPTION]...{}{}\n", m_row.name, blank, m_row.arguments);
+  }
+
+ private:
+  const CommandRow& m_row;
+};
+
+using RowOf = std::map<const CLI::Option*, const OptionRow*>;
+
+// CLI11 takes no part in positional arguments: it would read "[x]" as a list. They come back as extras.
+RowOf register_options(CLI::App& app, CommandId command) {
+  RowOf rows;
+  for (const OptionRow& row : option_table()) {
+    if ((row.commands & mask_of(command)) == 0) continue;
+    CLI::Option* option = row.kind == OptionKind::toggle ? app.add_flag(row.names) : app.add_option(row.names);
+    option->description(row.help)->group(row.group)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (row.kind == OptionKind::valued) option->option_text(row.value_name);
+    rows.emplace(option, &row);
+  }
+  return rows;
+}
+
+bool is_run(CommandId command) {
+  return command == CommandId::push || command == CommandId::pull || command == CommandId::verify;
+}
+
+RowOf set_up(CLI::App& app, const CommandRow& row) {
+  app.formatter(std::make_shared<HelpFormatter>(row));
+  app.allow_extras();
+  app.set_help_flag();
+  RowOf rows = register_options(app, row.id);
+  app.set_help_flag("--help", "show this")->group(is_run(row.id) ? "Output" : "Options");  // last in its group
+  return rows;
+}
+
+// "--exclude=" would take the next argument as its value: a source would become a pattern.
+Status refuse_empty_values(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.size() > 3 && argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      return fail(Errc::usage, argument + " needs a value");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> positionals(const CLI::App& app) {
+  std::vector<std::string> found;
+  bool options_may_follow = true;
+  for (std::string& extra : app.remaining()) {
+    if (options_may_follow && extra == "--") {
+      options_may_follow = false;
+    } else if (options_may_follow && extra.size() > 1 && extra[0] == '-') {
+      return fail(Errc::usage, fmt::format("no such option: {} (a name that begins with - goes after --)",
+                                           escape(extra)));
+    } else {
+      found.push_back(std::move(extra));
+    }
+  }
+  return found;
+}
+
+// CLI11 notes every occurrence in order; the n-th of an option belongs to its n-th result.
+Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings) {
+  std::map<const CLI::Option*, std::size_t> seen;
+  for (const CLI::Option* option : app.parse_order()) {
+    const auto row = rows.find(option);
+    if (row == rows.end()) continue;
+    const std::string& given = option->results().at(seen[option]++);
+    auto applied = row->second->apply(settings, given);
+    if (!applied) return wrap(std::move(applied).error(), option->get_name());
+  }
+  return {};
+}
+
+Status check_count(const CommandRow& row, const Settings& settings) {
+  const std::size_t count = settings.arguments.size();
+  if (count >= row.fewest_arguments && count <= row.most_arguments) return {};
+  return fail(Errc::usage, fmt::format("{} {} arguments: nbackup {} {}", row.name,
+                                       count < row.fewest_arguments ? "needs more" : "takes fewer", row.name,
+                                       row.arguments));
+}
+
+}  // namespace
+
+std::optional<CommandId> find_command(std::string_view name) {
+  for (const CommandRow& row : command_table()) {
+    if (name == row.name) return row.id;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Settings>> parse_arguments(CommandId command, const std::vector<std::string>& arguments) {
+  NB_TRY(refuse_empty_values(arguments));
+  const CommandRow& row = command_row(command);
+  CLI::App app(row.help);
+  const RowOf rows = set_up(app, row);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    return std::optional<Settings>();
+  } catch (const CLI::Error& error) {
+    return fail(Errc::usage, escape(error.what()));
+  }
+  Settings settings;
+  settings.command = command;
+  NB_TRY_ASSIGN(settings.arguments, positionals(app));
+  NB_TRY(apply_in_order(app, rows, settings));
+  NB_TRY(check_count(row, settings));
+  return std::optional<Settings>(std::move(settings));
+}
+
+std::string command_help(CommandId command) {
+  const CommandRow& row = command_row(command);
+  CLI::App app(row.help);
+  set_up(app, row);
+  const char* promise =
+      is_run(command) ? "Everything is kept by default: owner, mode, times, links, xattrs, ACLs, holes.\n" : "";
+  // CLI11 ends a group with a blank line and begins the next with another.
+  return CLI::detail::find_and_replace(app.help(), "\n\n\n", "\n\n") +
+         promise + "The manual has it all: man nbackup\n";
+}
+
+std::string general_help() {
+  std::string text =
+      "nbackup copies trees like rsync, a whole run being one transaction.\n"
+      "Usage: nbackup COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
+  for (const CommandRow& row : command_table()) text += fmt::format("  {:<10}{}\n", row.name, row.help);
+  text +=
+      "\nPlaces are as for rsync: /path, [user@]host:path, ssh://[user@]host[:port]/path;\n"
+      "a slash after a source means its content.\n"
+      "\n  nbackup COMMAND --help   the options of a command\n"
+      "  nbackup --version        version, protocol, libraries\n"
+      "  man nbackup              the manual\n";
+  return text;
+}
+
+}  // namespace nb::cli

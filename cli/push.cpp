@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// push: a transfer that the client remembers. Before the run the memory arms the guards (the set that was there, the
+// mount points that there were); after it the memory is brought up to date.
+#include <algorithm>
+
+#include "cache/client_state.hpp"
+#include "cli/commands.hpp"
+#include "cli/memory.hpp"
+#include "cli/transfer.hpp"
+
+namespace nb::cli {
+namespace {
+
+void arm_guards(Transfer& transfer, cache::ClientState& memory) {
+  const Endpoints& ends = transfer.ends();
+  const auto known = memory.find_set(ends.destination_key);
+  if (known) {
+    transfer.job().expected_set = known->set;
+  } else {
+    transfer.expect_first_copy();
+  }
+  transfer.job().expected_mounts = memory.find_mounts(ends.destination_key, ends.source_key);
+}
+
+void remember(const Transfer& transfer, const session::RunReport& report, WallTime now, cache::ClientState& memory) {
+  cache::KnownSet set;
+  set.destination = transfer.ends().destination_key;
+  set.source = transfer.ends().source_key;
+  set.set = report.set;
+  set.generation = report.result.generation;
+  set.last_push_ns = now.time_since_epoch().count();
+  set.last_exit = report.exit_code;
+  set.bytes = report.counts.total_bytes;
+  set.files = report.counts.entries;
+  // A run without changes makes no generation; the set still has the one from before.
+  const auto known = memory.find_set(set.destination);
+  if (!report.result.committed && known && known->set == set.set) {
+    set.generation = std::max(set.generation, known->generation);
+  }
+  memory.record_push(set, report.mounts);
+}
+
+}  // namespace
+
+int run_push(const Settings& settings, Clock& clock) {
+  auto prepared = Transfer::prepare(settings, clock);
+  if (!prepared) return report_early_error(settings, prepared.error());
+  Transfer& transfer = **prepared;
+  const auto memory = open_memory([&](const std::string& text) { transfer.reporters().on_warning(text); });
+  arm_guards(transfer, *memory);
+  const auto result = transfer.run();
+  const int exit_code = Transfer::exit_code(result);
+  if (settings.has(wire::k_flag_dry_run)) return exit_code;
+  if (result) {
+    remember(transfer, *result, clock.wall(), *memory);
+  } else {
+    memory->record_failure(transfer.ends().destination_key, transfer.ends().source_key, exit_code);
+  }
+  return exit_code;
+}
+
+}  // namespace nb::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/remote_command.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "base/text.hpp"
+#include "cli/connect.hpp"
+#include "cli/terminal.hpp"
+#include "ssh/quote.hpp"
+
+namespace nb::cli {
+namespace {
+
+constexpr std::chrono::milliseconds k_end_limit{10000};
+
+// The other end's lines are its own words, already escaped there; but it may be hostile, so they are escaped again,
+// except for the line ends.
+void pass_on(std::string_view text) {
+  std::string shown;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!shown.empty()) shown += '\n';
+    shown += escape(line);
+  }
+  std::fputs(shown.c_str(), stdout);
+}
+
+Result<std::string> read_all(transport::ByteStream& stream) {
+  constexpr std::size_t k_most_bytes = 64 << 10;
+  std::string text;
+  std::array<std::byte, 4096> buffer{};
+  while (true) {
+    NB_TRY_ASSIGN(const std::size_t count, stream.read(buffer, std::chrono::milliseconds(0)));
+    if (count == 0) return text;
+    text += as_text(ByteView(buffer).first(count));
+    if (text.size() > k_most_bytes) return fail(Errc::protocol, "the remote command prints too much");
+  }
+}
+
+Result<int> run_there(const Settings& settings, const ssh::Host& host, const std::string& command) {
+  const ConnectionMessages messages{[](const std::string& text) { print_message(escape(text)); },
+                                    [](std::string_view line) { print_message("remote: " + escape(line)); }};
+  NB_TRY_ASSIGN(const auto stream, open_remote(settings, host, command, messages));
+  NB_TRY(stream->finish_writing());
+  NB_TRY_ASSIGN(const std::string output, read_all(*stream));
+  pass_on(output);
+  const auto end = stream->wait_end(k_end_limit);
+  if (!end.exit_status) return fail(Errc::connection_lost, host.name);
+  return *end.exit_status;
+}
+
+}  // namespace
+
+int run_on_host(const Settings& settings, const ssh::Host& host, const std::vector<std::string>& words) {
+  const std::string command = settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(words);
+  const auto exit_code = run_there(settings, host, command);
+  if (exit_code) return *exit_code;
+  print_error(exit_code.error());
+  return info(exit_code.error().code).exit_code;
+}
+
+}  // namespace nb::cli

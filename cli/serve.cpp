@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve: the other end of a run, started by sshd or by a local client. Standard output belongs to the protocol alone:
+// the descriptor is taken away before anything could print, and what prints later goes to standard error.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/summary.hpp"
+#include "cli/terminal.hpp"
+#include "session/serve.hpp"
+#include "transport/fd_stream.hpp"
+#include "transport/throttle.hpp"
+
+namespace nb::cli {
+namespace {
+
+// Everything it could say goes to the client over the protocol; only notices that are for this side's log remain.
+class ServeObserver final : public session::Observer {
+ public:
+  void on_phase(wire::PhaseKind) override {}
+  void on_progress(const session::Counts&) override {}
+  void on_item(const wire::Item&) override {}
+  void on_problem(const Error&) override {}
+  void on_notice(const std::string& text) override { print_message(escape(text)); }
+};
+
+Result<std::string> real_directory(const std::string& path) {
+  std::array<char, PATH_MAX> resolved{};
+  if (::realpath(path.c_str(), resolved.data()) == nullptr) return fail_errno("--root " + path);
+  const Fd probe(::open(resolved.data(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!probe.valid()) return fail_errno("--root " + path);
+  return std::string(resolved.data());
+}
+
+Result<Fd> take_away(int descriptor, int replacement) {
+  Fd taken(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+  if (!taken.valid()) return fail_errno("duplicate a descriptor");
+  if (::dup2(replacement, descriptor) < 0) return fail_errno("replace a descriptor");
+  return taken;
+}
+
+Result<std::unique_ptr<transport::ByteStream>> standard_stream(const Settings& settings) {
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.valid()) return fail_errno("open /dev/null");
+  NB_TRY_ASSIGN(Fd in, take_away(STDIN_FILENO, null.get()));
+  NB_TRY_ASSIGN(Fd out, take_away(STDOUT_FILENO, STDERR_FILENO));
+  transport::FdStreamOptions options;
+  options.write_inactivity = settings.timeout;
+  options.description = "standard input and output";
+  return transport::open_fd_stream(std::move(in), std::move(out), std::move(options));
+}
+
+Status serve(const Settings& settings, Clock& clock) {
+  session::ServeOptions options;
+  options.read_only = settings.read_only;
+  options.inactivity = settings.timeout;
+  if (settings.root) {
+    NB_TRY_ASSIGN(options.root, real_directory(*settings.root));
+  }
+  NB_TRY_ASSIGN(auto stream, standard_stream(settings));
+  stream = transport::make_throttle(std::move(stream), {settings.bytes_per_second}, clock);
+  ServeObserver observer;
+  return session::serve(*stream, options, observer, clock);
+}
+
+// The client has been told everything else; here it would only be printed twice.
+bool client_cannot_know(Errc code) {
+  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::usage || code == Errc::internal;
+}
+
+}  // namespace
+
+int run_serve(const Settings& settings, Clock& clock) {
+  if (::isatty(STDIN_FILENO) == 1) {
+    print_message("serve is the other end of push and pull and is started by them; see nbackup --help");
+    return info(Errc::usage).exit_code;
+  }
+  const auto done = serve(settings, clock);
+  if (done) return 0;
+  if (client_cannot_know(done.error().code)) print_message(error_line(done.error()));
+  return info(done.error().code).exit_code;
+}
+
+}  // namespace nb::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings: the command line as values, for all commands; each uses the part that its rows of the option table can set.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/messages.hpp"
+
+namespace nb::cli {
+
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status };
+
+enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
+
+// One filter option, in the order of the command line, which is the order in which rules are tried.
+struct FilterOption {
+  FilterKind kind = FilterKind::exclude;
+  std::string text;  // a pattern, or a file name
+};
+
+enum class ProgressChoice : std::uint8_t { automatic, always, never };
+
+struct Settings {
+  CommandId command = CommandId::push;
+  std::vector<std::string> arguments;  // what is not an option, in order
+
+  // What is transferred, and the guards.
+  std::uint64_t flags = 0;  // wire::OpenFlag bits
+  std::int64_t max_delete = -2;
+  std::vector<FilterOption> filters;
+  bool allow_unmounted = false;
+
+  // The connection and waiting.
+  std::optional<std::string> rsh;
+  std::optional<std::string> remote_path;
+  std::optional<std::string> ssh_config;
+  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  std::chrono::seconds timeout{0};     // 0: none
+  std::optional<std::chrono::seconds> connect_timeout;
+  std::chrono::seconds wait{0};
+  std::chrono::seconds wait_readers{60};
+  unsigned retries = 0;
+
+  // Output.
+  unsigned verbosity = 0;
+  bool quiet = false;
+  bool itemize = false;
+  bool stats = false;
+  bool json = false;
+  ProgressChoice progress = ProgressChoice::automatic;
+  std::optional<std::string> log_file;
+
+  // status
+  std::optional<std::chrono::seconds> max_age;
+  bool forget = false;
+
+  // serve
+  std::optional<std::string> root;
+  bool read_only = false;
+
+  [[nodiscard]] bool has(wire::OpenFlag flag) const { return (flags & flag) != 0; }
+};
+
+}  // namespace nb::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// status: what this client remembers of its pushes. Touches no network and no set. With --max-age its exit code watches
+// the backups; what is not known counts as too old there, so that a lost memory does not look like good news.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/endpoints.hpp"
+#include "cli/json_events.hpp"
+#include "cli/memory.hpp"
+#include "cli/status_table.hpp"
+#include "cli/terminal.hpp"
+
+namespace nb::cli {
+namespace {
+
+void keep_only(const std::string& destination, std::vector<cache::KnownSet>& sets) {
+  const auto other = [&](const cache::KnownSet& set) { return set.destination != destination; };
+  sets.erase(std::remove_if(sets.begin(), sets.end(), other), sets.end());
+}
+
+void print_rows(const Settings& settings, const std::vector<StatusRow>& rows) {
+  if (settings.json) {
+    for (const StatusRow& row : rows) fmt::print("{}\n", json_status_row(row));
+  } else if (!rows.empty()) {
+    fmt::print("{}", status_table(rows));
+  }
+}
+
+// The table may go to /dev/null in cron: the error itself says which.
+std::string stale_destinations(const std::vector<StatusRow>& rows) {
+  std::string names;
+  for (const StatusRow& row : rows) {
+    if (row.stale) names += (names.empty() ? "" : ", ") + row.set.destination;
+  }
+  return names;
+}
+
+Status forget(const std::optional<std::string>& destination, cache::ClientState& memory) {
+  if (!destination) return fail(Errc::usage, "--forget needs a destination");
+  if (!memory.forget(*destination)) return fail(Errc::not_found, *destination + " in this client's memory");
+  return {};
+}
+
+Status show(const Settings& settings, const std::optional<std::string>& destination, cache::ClientState& memory,
+            Clock& clock) {
+  std::vector<cache::KnownSet> sets = memory.list_sets();
+  if (destination) keep_only(*destination, sets);
+  const auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
+  print_rows(settings, rows);
+  const std::string stale = stale_destinations(rows);
+  if (settings.max_age && rows.empty()) return fail(Errc::stale, destination.value_or("no push is known"));
+  if (!stale.empty()) return fail(Errc::stale, stale);
+  if (rows.empty() && destination) return fail(Errc::not_found, *destination + " in this client's memory");
+  if (rows.empty() && !settings.json) fmt::print("nbackup: this client has not pushed anywhere yet\n");
+  return {};
+}
+
+Status status(const Settings& settings, Clock& clock) {
+  std::optional<std::string> destination;
+  if (!settings.arguments.empty()) {
+    NB_TRY_ASSIGN(destination, destination_key(settings.arguments.front()));
+  }
+  const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
+  return settings.forget ? forget(destination, *memory) : show(settings, destination, *memory, clock);
+}
+
+}  // namespace
+
+int run_status(const Settings& settings, Clock& clock) {
+  const auto done = status(settings, clock);
+  if (done) return 0;
+  print_error(done.error());
+  return info(done.error().code).exit_code;
+}
+
+}  // namespace nb::cli

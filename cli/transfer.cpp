@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/transfer.hpp"
+
+#include "cli/filters.hpp"
+#include "cli/json_events.hpp"
+#include "cli/log_reporter.hpp"
+#include "cli/terminal.hpp"
+
+namespace nb::cli {
+namespace {
+
+std::uint64_t job_flags(const Settings& settings) {
+  std::uint64_t flags = settings.flags;
+  const bool verify = settings.command == CommandId::verify;
+  if (verify) flags |= wire::k_flag_verify;
+  if (verify || settings.itemize || settings.verbosity > 0) flags |= wire::k_flag_itemize;
+  return flags;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transfer>> Transfer::prepare(const Settings& settings, Clock& clock) {
+  std::unique_ptr<Transfer> transfer(new Transfer(settings, clock));
+  NB_TRY_ASSIGN(transfer->m_ends, resolve_endpoints(settings.command, settings.arguments));
+  NB_TRY(transfer->make_job());
+  NB_TRY(transfer->open_reporters());
+  RunStart& start = transfer->m_start;
+  start.command = settings.command;
+  start.sources = transfer->m_ends.shown_sources;
+  start.destination = transfer->m_ends.shown_destination;
+  start.dry_run = settings.has(wire::k_flag_dry_run);
+  return transfer;
+}
+
+Status Transfer::open_reporters() {
+  m_reporters.add(std::make_unique<TerminalReporter>(terminal_options(m_settings), m_clock));
+  if (m_settings.json) {
+    const bool progress = m_settings.progress == ProgressChoice::always;
+    m_reporters.add(std::make_unique<JsonReporter>(stdout, progress ? JsonProgress::on : JsonProgress::off));
+  }
+  if (!m_settings.log_file) return {};
+  NB_TRY_ASSIGN(auto log, open_log_reporter(*m_settings.log_file));
+  m_reporters.add(std::move(log));
+  return {};
+}
+
+Status Transfer::make_job() {
+  m_job.operation = m_ends.operation;
+  m_job.sources = m_ends.sources;
+  m_job.destination = m_ends.destination;
+  m_job.client = client_name();
+  m_job.allow_unmounted = m_settings.allow_unmounted;
+  session::Options& options = m_job.options;
+  options.flags = job_flags(m_settings);
+  options.max_delete = m_settings.max_delete;
+  NB_TRY_ASSIGN(options.filter_rules, job_filter_rules(m_settings.filters));
+  options.inactivity = m_settings.timeout;
+  options.wait = m_settings.wait;
+  options.wait_readers = m_settings.wait_readers;
+  return {};
+}
+
+ConnectionMessages Transfer::messages() {
+  return {[this](const std::string& text) { m_reporters.on_notice(text); },
+          [this](std::string_view line) { m_reporters.on_remote_line(line); }};
+}
+
+// The other end gets no more than the run needs: a mistake on its side cannot write where nothing is to be written.
+FarRights Transfer::far_rights() const {
+  const bool changes_far_side = m_ends.operation == wire::Operation::push &&
+                                m_settings.command == CommandId::push && !m_settings.has(wire::k_flag_dry_run);
+  return changes_far_side ? FarRights::read_write : FarRights::read_only;
+}
+
+Result<session::RunReport> Transfer::run() {
+  m_reporters.on_start(m_start);
+  const SteadyTime began = m_clock.steady();
+  const auto connector = make_connector(m_settings, m_ends.host, far_rights(), messages(), m_clock);
+  session::RetryPolicy retry;
+  retry.attempts = m_settings.retries;
+  auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
+  if (result) {
+    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);
+    m_reporters.on_summary({m_start, *result, elapsed});
+  } else {
+    m_reporters.on_error(result.error(), exit_code(result));
+  }
+  return result;
+}
+
+int Transfer::exit_code(const Result<session::RunReport>& result) {
+  return result ? result->exit_code : info(result.error().code).exit_code;
+}
+
+int run_plain_transfer(const Settings& settings, Clock& clock) {
+  auto transfer = Transfer::prepare(settings, clock);
+  if (!transfer) return report_early_error(settings, transfer.error());
+  return Transfer::exit_code((*transfer)->run());
+}
+
+int report_early_error(const Settings& settings, const Error& error) {
+  const int code = info(error.code).exit_code;
+  if (settings.json) JsonReporter(stdout, JsonProgress::off).on_error(error, code);
+  print_error(error);
+  return code;
+}
+
+}  // namespace nb::cli

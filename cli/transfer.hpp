@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What push, pull and verify have in common: reporters, job, connection, the run itself and its end.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.hpp"
+#include "cli/connect.hpp"
+#include "cli/endpoints.hpp"
+#include "cli/reporter.hpp"
+#include "cli/settings.hpp"
+
+namespace nb::cli {
+
+class Transfer {
+ public:
+  // Resolves the arguments, reads filter files, opens the log. Errors are Errc::usage or of files that cannot be read.
+  static Result<std::unique_ptr<Transfer>> prepare(const Settings& settings, Clock& clock);
+
+  // For the command to complete before the run.
+  [[nodiscard]] session::Job& job() { return m_job; }
+  [[nodiscard]] const Endpoints& ends() const { return m_ends; }
+  [[nodiscard]] Reporter& reporters() { return m_reporters; }
+  void expect_first_copy() { m_start.first_copy = true; }
+
+  // Runs the job; reports its summary or its error.
+  Result<session::RunReport> run();
+  // The exit code of what run() returned.
+  static int exit_code(const Result<session::RunReport>& result);
+
+ private:
+  Transfer(const Settings& settings, Clock& clock) : m_settings(settings), m_clock(clock) {}
+  Status open_reporters();
+  Status make_job();
+  ConnectionMessages messages();
+  [[nodiscard]] FarRights far_rights() const;
+
+  Settings m_settings;
+  Clock& m_clock;
+  Endpoints m_ends;
+  session::Job m_job;
+  RunStart m_start;
+  ReporterGroup m_reporters;
+};
+
+// Prepares and runs without more; reports an error of the preparation too.
+int run_plain_transfer(const Settings& settings, Clock& clock);
+
+// Tells an error that came before there were reporters, in the form the settings ask for; returns its exit code.
+int report_early_error(const Settings& settings, const Error& error);
+
+}  // namespace nb::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fd: a file descriptor owned by exactly one object. Move-only; every Fd we make is close-on-exec.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/result.hpp"
+
+namespace nb {
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : m_fd(fd) {}
+  Fd(Fd&& other) noexcept : m_fd(std::exchange(other.m_fd, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() { reset(); }
+
+  [[nodiscard]] int get() const { return m_fd; }
+  [[nodiscard]] bool valid() const { return m_fd >= 0; }
+  // Gives up ownership.
+  [[nodiscard]] int release() { return std::exchange(m_fd, -1); }
+  // Closes now; an error of close(2) is lost, so writers sync first.
+  void reset();
+
+ private:
+  int m_fd = -1;
+};
+
+// Reads until `out` is full or the end; returns the bytes read. EINTR is retried.
+Result<std::size_t> read_full(int fd, std::span<std::byte> out);
+// Writes all of `data`; EINTR and short writes are retried.
+Status write_full(int fd, std::span<const std::byte> data);
+
+}  // namespace nb

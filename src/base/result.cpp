@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/result.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace nb {
+
+std::string Error::message() const {
+  std::string line = context;
+  if (!line.empty()) line += ": ";
+  // The errno's own words are the more exact ones; the table's would only repeat them for plain I/O.
+  if (sys_errno != 0) {
+    line += std::generic_category().message(sys_errno);
+  } else {
+    line += info(code).text;
+  }
+  return line;
+}
+
+tl::unexpected<Error> fail(Errc code, std::string context, int sys_errno) {
+  return tl::make_unexpected(Error{code, sys_errno, std::move(context)});
+}
+
+tl::unexpected<Error> fail_errno(std::string context) { return fail_errno(std::move(context), errno); }
+
+tl::unexpected<Error> fail_errno(std::string context, int sys_errno) {
+  return fail(errc_from_errno(sys_errno), std::move(context), sys_errno);
+}
+
+tl::unexpected<Error> wrap(Error error, std::string_view what) {
+  error.context.insert(0, std::string(what) + ": ");
+  return tl::make_unexpected(std::move(error));
+}
+
+}  // namespace nb

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small text helpers shared by messages, records and options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace nb {
+
+// `raw` so that it is safe on a terminal and unambiguous: control characters, backslash and bytes that are not valid
+// UTF-8 become \ooo (octal, as rsync prints them).
+std::string escape(std::string_view raw);
+
+// Lower-case hexadecimal, two digits a byte; and back (nothing if `text` is not exactly that).
+std::string to_hex(ByteView bytes);
+std::optional<Bytes> from_hex(std::string_view text);
+
+// A whole decimal number, nothing else around it.
+std::optional<std::uint64_t> parse_u64(std::string_view text);
+
+// The pieces between `separator`s; an empty text has one empty piece.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+}  // namespace nb

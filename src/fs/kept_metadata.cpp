@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fs/kept_metadata.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace nb::fs {
+namespace {
+
+constexpr std::string_view k_prefix = "user.rsync.";
+constexpr std::string_view k_stat_name = "user.rsync.%stat";
+constexpr std::string_view k_mtime_name = "user.nbackup.mtime";
+constexpr std::uint32_t k_set_id_bits = 06000;
+
+std::uint32_t type_bits(FileType type) {
+  switch (type) {
+    case FileType::regular: return S_IFREG;
+    case FileType::directory: return S_IFDIR;
+    case FileType::symlink: return S_IFLNK;
+    case FileType::fifo: return S_IFIFO;
+    case FileType::socket: return S_IFSOCK;
+    case FileType::char_device: return S_IFCHR;
+    case FileType::block_device: return S_IFBLK;
+  }
+  return 0;
+}
+
+// The types that an empty regular file may stand for.
+std::optional<FileType> special_type(std::uint32_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFIFO: return FileType::fifo;
+    case S_IFSOCK: return FileType::socket;
+    case S_IFCHR: return FileType::char_device;
+    case S_IFBLK: return FileType::block_device;
+    default: return std::nullopt;
+  }
+}
+
+// Reads numbers out of a short text, each followed by one of the expected separators.
+class NumberReader {
+ public:
+  explicit NumberReader(std::string_view text) : m_text(text) {}
+  template <class Number>
+  bool next(Number& out, int base, std::string_view separator) {
+    const auto [end, error] = std::from_chars(m_text.data(), m_text.data() + m_text.size(), out, base);
+    if (error != std::errc()) return false;
+    m_text.remove_prefix(static_cast<std::size_t>(end - m_text.data()));
+    if (!m_text.starts_with(separator)) return false;
+    m_text.remove_prefix(separator.size());
+    return true;
+  }
+  [[nodiscard]] bool at_end() const { return m_text.empty(); }
+
+ private:
+  std::string_view m_text;
+};
+
+struct StatText {
+  std::uint32_t mode = 0;
+  DeviceNumber node;
+  Owner owner;
+};
+
+std::optional<StatText> parse_stat(std::string_view text) {
+  StatText out;
+  NumberReader in(text);
+  const bool ok = in.next(out.mode, 8, " ") && in.next(out.node.major, 10, ",") && in.next(out.node.minor, 10, " ") &&
+                  in.next(out.owner.uid, 10, ":") && in.next(out.owner.gid, 10, "");
+  if (!ok || !in.at_end()) return std::nullopt;
+  return out;
+}
+
+void apply_stat_text(std::string_view text, const Stat& stat, Meant& meant) {
+  const auto kept = parse_stat(text);
+  if (!kept) return;
+  meant.meta.mode = kept->mode & 07777;
+  meant.meta.owner = kept->owner;
+  // An attribute alone must not turn a file with content into something else.
+  if (const auto special = special_type(kept->mode); special && stat.type == FileType::regular && stat.size == 0) {
+    meant.type = *special;
+    meant.node = kept->node;
+  }
+}
+
+void apply_mtime_text(std::string_view text, const Stat& stat, Meant& meant) {
+  Timestamp wanted;
+  Timestamp actual;
+  NumberReader in(text);
+  const bool ok = in.next(wanted.sec, 10, ".") && in.next(wanted.nsec, 10, " ") && in.next(actual.sec, 10, ".") &&
+                  in.next(actual.nsec, 10, "");
+  if (ok && in.at_end() && actual == stat.mtime && wanted.nsec < 1'000'000'000) meant.meta.mtime = wanted;
+}
+
+// True for refusals that say "this cannot be represented here", as against a disk that fails or is full.
+bool is_refusal(const Error& error) {
+  return error.code == Errc::not_permitted || error.code == Errc::unsupported || error.sys_errno == EINVAL ||
+         error.sys_errno == ERANGE || error.sys_errno == E2BIG;
+}
+
+// One pass over a node, collecting what had to be kept aside.
+class Keeper {
+ public:
+  Keeper(Node& node, const Stat& now, const Meant& meant) : m_node(node), m_now(now), m_meant(meant) {
+    m_kept.literal.owner = now.owner;
+    m_kept.literal.mode = now.mode;
+    m_kept.literal.mtime = now.mtime;
+  }
+
+  Result<Kept> run() {
+    NB_TRY(owner());
+    NB_TRY(xattrs());
+    NB_TRY(mode());
+    NB_TRY(stat_text());
+    NB_TRY(mtime());
+    std::sort(m_kept.literal.xattrs.begin(), m_kept.literal.xattrs.end());
+    return std::move(m_kept);
+  }
+
+ private:
+  Status owner() {
+    m_stat_needed = m_now.type != m_meant.type;
+    if (m_meant.meta.owner == m_now.owner) return {};
+    const Status set = m_node.set_owner(m_meant.meta.owner);
+    if (set) {
+      m_kept.literal.owner = m_meant.meta.owner;
+      return {};
+    }
+    if (!is_refusal(set.error())) return set;
+    m_stat_needed = true;
+    m_owner_refused = true;
+    return {};
+  }
+
+  Status xattrs() {
+    for (const Xattr& attr : m_meant.meta.xattrs) {
+      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name;
+      if (!escaped) {
+        const Status set = m_node.set_xattr(attr.name, attr.value);
+        if (set) {
+          m_kept.literal.xattrs.push_back(attr);
+          continue;
+        }
+        if (!is_refusal(set.error())) return set;
+      }
+      NB_TRY(aside(std::string(k_prefix) + attr.name, attr.value, "xattr " + attr.name));
+      if (!escaped) m_kept.aside = true;
+    }
+    return {};
+  }
+
+  Status aside(const std::string& name, std::string_view value, const std::string& kind) {
+    const Status set = m_node.set_xattr(name, value);
+    if (set) {
+      m_kept.literal.xattrs.push_back({name, std::string(value)});
+      return {};
+    }
+    if (!is_refusal(set.error())) return set;
+    m_kept.lost.push_back(kind);
+    return {};
+  }
+
+  Status mode() {
+    if (m_meant.type == FileType::symlink) return {};
+    std::uint32_t wanted = m_meant.meta.mode;
+    // Set-id bits for the wrong owner would be a gift to that owner.
+    if (m_owner_refused) wanted &= ~k_set_id_bits;
+    // An ACL or a new owner may have changed the mode since m_now, so it is always set.
+    const Status set = m_node.set_mode(wanted);
+    if (!set && !is_refusal(set.error())) return set;
+    if (set) m_kept.literal.mode = wanted;
+    if (!set || wanted != m_meant.meta.mode) m_stat_needed = true;
+    return {};
+  }
+
+  Status stat_text() {
+    if (!m_stat_needed) return {};
+    const std::string text =
+        fmt::format("{:o} {},{} {}:{}", type_bits(m_meant.type) | m_meant.meta.mode, m_meant.node.major,
+                    m_meant.node.minor, m_meant.meta.owner.uid, m_meant.meta.owner.gid);
+    const std::size_t lost_before = m_kept.lost.size();
+    NB_TRY(aside(std::string(k_stat_name), text, "owner and special mode"));
+    if (m_kept.lost.size() == lost_before) m_kept.aside = true;
+    return {};
+  }
+
+  Status mtime() {
+    const Status set = m_node.set_mtime(m_meant.meta.mtime);
+    if (!set && !is_refusal(set.error())) return set;
+    NB_TRY_ASSIGN(const Stat after, m_node.stat());
+    m_kept.literal.mtime = after.mtime;
+    m_kept.literal.mode = after.mode;
+    if (after.mtime == m_meant.meta.mtime) return {};
+    const Timestamp& wanted = m_meant.meta.mtime;
+    const std::string text =
+        fmt::format("{}.{} {}.{}", wanted.sec, wanted.nsec, after.mtime.sec, after.mtime.nsec);
+    NB_TRY(aside(std::string(k_mtime_name), text, "modification time"));
+    m_kept.aside = true;
+    return {};
+  }
+
+  Node& m_node;
+  const Stat& m_now;
+  const Meant& m_meant;
+  Kept m_kept;
+  bool m_stat_needed = false;
+  bool m_owner_refused = false;
+};
+
+}  // namespace
+
+Meant meant_of(const Stat& stat, Xattrs xattrs) {
+  Meant meant{stat.type, {stat.mode, stat.owner, stat.mtime, {}}, stat.node};
+  for (Xattr& attr : xattrs) {
+    if (attr.name == k_stat_name) {
+      apply_stat_text(attr.value, stat, meant);
+    } else if (attr.name == k_mtime_name) {
+      apply_mtime_text(attr.value, stat, meant);
+    } else if (attr.name.starts_with(k_prefix)) {
+      meant.meta.xattrs.push_back({attr.name.substr(k_prefix.size()), std::move(attr.value)});
+    } else {
+      meant.meta.xattrs.push_back(std::move(attr));
+    }
+  }
+  std::sort(meant.meta.xattrs.begin(), meant.meta.xattrs.end());
+  return meant;
+}
+
+Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant) { return Keeper(node, now, meant).run(); }
+
+}  // namespace nb::fs

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metadata that a file system or a process without privileges cannot represent is kept with the file, so that nothing
+// is dropped and a later pull can apply it (docs/formats.md, "Kept metadata"):
+//   user.rsync.%stat       "MODE MAJOR,MINOR UID:GID", mode in octal with the type bits, as rsync --fake-super writes it
+//   user.rsync.<name>      the attribute <name> that could not be set (or that itself begins with user.rsync.)
+//   user.nbackup.mtime     "WANTED ACTUAL" in sec.nsec, where the file system rounds; valid while ACTUAL still holds
+// Called by scan/ when it reads a file set and by session/ when it writes one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/directory.hpp"
+
+namespace nb::fs {
+
+// A file as it is meant to be, wherever its parts are kept.
+struct Meant {
+  FileType type = FileType::regular;
+  Metadata meta;
+  DeviceNumber node;  // device files
+};
+
+// What `stat` and `xattrs` of a file inside a set mean.
+Meant meant_of(const Stat& stat, Xattrs xattrs);
+
+struct Kept {
+  Metadata literal;               // what the inode now really has
+  bool aside = false;             // something is kept in an attribute instead of set
+  std::vector<std::string> lost;  // kinds that could be neither set nor kept: "owner", "xattr user.x"
+};
+
+// Gives `node`, a staged inode whose type is `actual`, everything `meant` asks for, and keeps aside what it refuses.
+// Order: owner, attributes, mode, mtime, since each may be changed by the one before. Only an error that is not about
+// this file's abilities (EIO, ENOSPC) is returned as one.
+Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant);
+
+}  // namespace nb::fs

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scan/lister.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "fs/kept_metadata.hpp"
+#include "hash/file_hasher.hpp"
+
+namespace nb::scan {
+namespace {
+
+constexpr std::string_view k_control_name = ".nbackup";
+constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
+
+fs::Meant meant(const fs::Stat& stat, fs::Xattrs xattrs, MetadataView view) {
+  if (view == MetadataView::kept) return fs::meant_of(stat, std::move(xattrs));
+  return {stat.type, {stat.mode, stat.owner, stat.mtime, std::move(xattrs)}, stat.node};
+}
+
+// A symlink's mode means nothing and differs between systems.
+void normalise(wire::Entry& entry) {
+  if (entry.type == fs::FileType::symlink) entry.meta.mode = 0777;
+}
+
+}  // namespace
+
+Result<fs::Metadata> Lister::own_metadata(const fs::Directory& directory) const {
+  NB_TRY_ASSIGN(const fs::Stat stat, directory.stat());
+  NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs());
+  return meant(stat, std::move(xattrs), m_options.view).meta;
+}
+
+Status Lister::fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const {
+  if (entry.type == fs::FileType::directory) return {};
+  NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs_at(entry.name));
+  fs::Meant file = meant(stat, std::move(xattrs), m_options.view);
+  entry.type = file.type;
+  entry.meta = std::move(file.meta);
+  normalise(entry);
+  if (entry.type == fs::FileType::regular) entry.size = stat.size;
+  if (entry.type == fs::FileType::char_device || entry.type == fs::FileType::block_device) entry.node = file.node;
+  if (entry.type == fs::FileType::symlink) {
+    NB_TRY_ASSIGN(entry.target, directory.read_link(entry.name));
+  }
+  if (entry.type == fs::FileType::regular && m_options.compare == Compare::content) {
+    NB_TRY_ASSIGN(const auto file_handle, directory.open_file(entry.name, fs::OpenMode::read));
+    NB_TRY_ASSIGN(entry.content, content_digest(*file_handle, stat.size, *m_options.secret));
+  }
+  return {};
+}
+
+Status Lister::add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name,
+                   Listed& out) {
+  wire::Entry entry;
+  entry.name = name;
+  entry.type = stat.type;
+  entry.link_to = m_links.first_of(stat, path.child(name));
+  NB_TRY(fill(directory, stat, entry));
+  out.entries.push_back(std::move(entry));
+  out.stats.push_back(stat);
+  return {};
+}
+
+// A name that has gone since the directory was listed is simply not there; any other error leaves a gap.
+Status Lister::add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out) {
+  const auto stat = directory.stat_at(name);
+  Status done = stat ? add(directory, path, *stat, name, out) : tl::make_unexpected(stat.error());
+  if (!done && done.error().code != Errc::not_found) {
+    out.problems.push_back(done.error());
+    out.problems.back().context = "read " + path.child(name).str();
+    out.problems.back().code = Errc::unreadable;
+    out.partial = true;
+  }
+  return {};
+}
+
+Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
+  Listed out;
+  NB_TRY_ASSIGN(out.own, own_metadata(directory));
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
+  out.entries.reserve(names.size());
+  out.stats.reserve(names.size());
+  for (const fs::NamedType& item : names) {
+    if (item.name == k_control_name) continue;
+    if (path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
+      out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + path.str() + "/" + item.name});
+      out.partial = true;
+      continue;
+    }
+    if (m_options.rules && m_options.rules->check(path.child(item.name), item.type) == filter::Verdict::exclude) continue;
+    NB_TRY(add_named(directory, path, item.name, out));
+  }
+  return out;
+}
+
+Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const RelPath& path, std::string_view name) {
+  Listed out;
+  NB_TRY(add_named(directory, path, name, out));
+  if (out.entries.empty() && out.problems.empty()) return std::nullopt;
+  return out;
+}
+
+hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,
+                            const hash::Secret& secret) {
+  Bytes encoded;
+  ByteWriter out(encoded);
+  if (own) {
+    wire::encode_metadata(out, *own);
+  } else {
+    out.u8(0);
+  }
+  for (const wire::Entry& entry : entries) wire::encode_entry(out, entry);
+  return hash::digest_of(encoded, secret);
+}
+
+Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret) {
+  hash::FileHasher hasher(secret);
+  std::vector<std::byte> buffer(k_read_bytes);
+  file.expect_sequential_read();
+  std::uint64_t offset = 0;
+  while (offset < size) {
+    NB_TRY_ASSIGN(const auto data, file.next_data(offset));
+    const std::uint64_t start = data ? std::min(data->offset, size) : size;
+    hasher.update_zeros(start - offset);
+    offset = start;
+    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
+    while (offset < end) {
+      const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(end - offset, buffer.size()));
+      NB_TRY_ASSIGN(const std::size_t got, file.read_at(offset, std::span(buffer).first(want)));
+      if (got == 0) return fail(Errc::changed, "read");
+      hasher.update(ByteView(buffer).first(got));
+      offset += got;
+    }
+  }
+  return hasher.finish();
+}
+
+}  // namespace nb::scan

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lister: reads one directory into the entries that the protocol compares. Source and sink use the same one, so that an
+// unchanged directory has the same digest on both sides. Never lists `.nbackup`, and nothing that the filter excludes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "filter/rules.hpp"
+#include "fs/directory.hpp"
+#include "hash/secret.hpp"
+#include "scan/hard_links.hpp"
+#include "wire/messages.hpp"
+
+namespace nb::scan {
+
+enum class MetadataView : std::uint8_t {
+  plain,  // a tree of the user's: attributes are what they are
+  kept,   // inside a file set: kept metadata is read back into its place
+};
+enum class Compare : std::uint8_t { stat, content };
+
+struct ListerOptions {
+  MetadataView view = MetadataView::plain;
+  Compare compare = Compare::stat;        // content: every regular file is read and hashed
+  const filter::Rules* rules = nullptr;   // none: everything; outlives the lister
+  const hash::Secret* secret = nullptr;   // outlives the lister
+};
+
+struct Listed {
+  std::optional<fs::Metadata> own;   // of the directory; absent where only names in it were asked for
+  std::vector<wire::Entry> entries;  // sorted by name
+  std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
+  std::vector<Error> problems;       // names that could not be read; entries lacks them
+  bool partial = false;              // some name may be missing: nothing may be deleted here
+};
+
+class Lister {
+ public:
+  explicit Lister(ListerOptions options) : m_options(options) {}
+
+  // The whole directory. An error means that it could not be listed at all.
+  Result<Listed> read(fs::Directory& directory, const RelPath& path);
+  // One name of it; nothing if it is not there. Filters do not apply: the user named it.
+  Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name);
+  // The directory's own metadata as it is meant.
+  Result<fs::Metadata> own_metadata(const fs::Directory& directory) const;
+
+ private:
+  Status add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name, Listed& out);
+  Status add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out);
+  Status fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const;
+  ListerOptions m_options;
+  HardLinks m_links;
+};
+
+// The digest that a DirectoryMessage carries: over `own` and `entries` as encoded.
+hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,
+                            const hash::Secret& secret);
+
+// Reads a whole file front to back and hashes it; holes are not read.
+Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret);
+
+}  // namespace nb::scan

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/client.hpp"
+
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "fs/posix_directory.hpp"
+#include "session/handshake.hpp"
+#include "session/interrupt.hpp"
+#include "session/run_options.hpp"
+#include "session/sink_setup.hpp"
+#include "session/source_setup.hpp"
+#include "transport/retry.hpp"
+#include "txn/locate.hpp"
+
+namespace nb::session {
+namespace {
+
+// How long the other side may take to wind up after its last message.
+constexpr std::chrono::seconds k_wind_up{60};
+
+bool is_worth_retrying(Errc code) {
+  return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
+         code == Errc::connect_timeout;
+}
+
+Result<wire::Id> random_id() {
+  wire::Id id{};
+  NB_TRY(random_bytes(id));
+  return id;
+}
+
+// A directory that was a mount point at the last push and is none now would be pushed as empty.
+Status guard_mounts(const Job& job) {
+  if (job.allow_unmounted) return {};
+  for (const std::string& path : job.expected_mounts) {
+    const auto directory = fs::open_user_directory(path);
+    if (!directory) continue;  // gone altogether: an ordinary deletion
+    NB_TRY_ASSIGN(const fs::Stat stat, (*directory)->stat());
+    if (stat.mount_root) continue;
+    return fail(Errc::guard_mount_point,
+                path + " was a mount point at the last push; mount it, or run with --allow-unmounted");
+  }
+  return {};
+}
+
+// The secret of the set that a pull will write to, or a new one for a set that has yet to be made.
+Result<hash::Secret> local_secret(const std::string& destination) {
+  for (const SourceShape shape : {SourceShape::tree, SourceShape::single_file}) {
+    const auto path = resolve_target(destination, shape, MissingDirectory::leave, std::nullopt);
+    if (!path || !path->exists) continue;
+    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, std::nullopt));
+    if (!found.is_set) break;
+    NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
+    return set->secret();
+  }
+  return hash::Secret::generate();
+}
+
+// One run, over as many connections as it takes.
+class Run {
+ public:
+  Run(const Job& job, const Connector& connect, Observer& observer, Clock& clock)
+      : m_job(job), m_connect(connect), m_observer(observer), m_clock(clock) {}
+
+  Status begin() {
+    NB_TRY_ASSIGN(m_transaction, random_id());
+    return m_job.operation == wire::Operation::push ? guard_mounts(m_job) : Status{};
+  }
+
+  Result<RunReport> attempt() {
+    NB_TRY_ASSIGN(const auto stream, m_connect());
+    Connection connection(*stream, {std::chrono::duration_cast<std::chrono::milliseconds>(m_job.options.inactivity)});
+    Reporter reporter(Side::client, m_observer, connection);
+    auto report = session(connection, reporter);
+    if (!report) return report;
+    say_goodbye(connection);
+    report->counts.sent_bytes = connection.sent_bytes();
+    report->counts.received_bytes = connection.received_bytes();
+    report->problems = reporter.problems();
+    report->exit_code = exit_code(*report, reporter);
+    return report;
+  }
+
+ private:
+  static int exit_code(const RunReport& report, const Reporter& reporter) {
+    const int problems = reporter.exit_code();
+    if (problems != 0) return problems;
+    return report.result.differences > 0 ? info(Errc::differs).exit_code : 0;
+  }
+
+  // The other side finishes what it has to clean up before it closes; waiting for that leaves nothing behind us.
+  void say_goodbye(Connection& connection) {
+    if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
+    connection.finish_sending();
+    const SteadyTime until = m_clock.steady() + k_wind_up;
+    while (m_clock.steady() < until) {
+      const auto message = connection.receive();
+      if (!message || !*message) return;
+    }
+  }
+
+  Result<RunReport> session(Connection& connection, Reporter& reporter) {
+    NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits));
+    if (m_may_be_committed) {
+      NB_TRY_ASSIGN(auto known, ask_for_commit(connection));
+      if (known) return std::move(*known);
+    }
+    return m_job.operation == wire::Operation::push ? push(connection, reporter, peer)
+                                                    : pull(connection, reporter, peer);
+  }
+
+  Result<std::optional<RunReport>> ask_for_commit(Connection& connection) {
+    NB_TRY(connection.send(wire::Query{m_transaction, m_job.destination}));
+    NB_TRY(connection.flush());
+    NB_TRY_ASSIGN(const auto reply, receive<wire::QueryReply>(connection));
+    if (!reply.committed) return std::nullopt;
+    RunReport report = m_last;
+    report.result.committed = true;
+    report.result.generation = reply.generation;
+    m_observer.on_notice("the commit was completed before the connection was lost");
+    return report;
+  }
+
+  wire::Open open_message() const {
+    wire::Open open;
+    open.operation = m_job.operation;
+    open.transaction = m_transaction;
+    open.client = m_job.client;
+    open.flags = m_job.options.flags;
+    open.filter_rules = m_job.options.filter_rules;
+    open.max_delete = m_job.options.max_delete;
+    open.wait_seconds = static_cast<std::uint64_t>(m_job.options.wait.count());
+    open.wait_readers_seconds = static_cast<std::uint64_t>(m_job.options.wait_readers.count());
+    return open;
+  }
+
+  Result<wire::Opened> open(Connection& connection, const wire::Open& message) {
+    NB_TRY(wire::check_open(message));
+    NB_TRY(connection.send(message));
+    NB_TRY(connection.flush());
+    return receive<wire::Opened>(connection);
+  }
+
+  Result<RunReport> push(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock));
+    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
+    wire::Open message = open_message();
+    message.destination = m_job.destination;
+    message.expected_set = m_job.expected_set;
+    if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
+    if (setup.tree.single_name()) {
+      message.flags |= wire::k_flag_single_file;
+      message.single_name = *setup.tree.single_name();
+    }
+    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
+    NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
+    Source source(connection, setup.tree, reporter,
+                  source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret}));
+    const Status done = source.run();
+    RunReport report;
+    report.set = opened.set;
+    report.counts = source.outcome().counts;
+    report.mounts = source.outcome().mounts;
+    m_last = report;
+    m_may_be_committed = source.outcome().plan_ended;
+    NB_TRY(done);
+    report.result = *source.outcome().result;
+    return report;
+  }
+
+  Result<RunReport> pull(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
+    NB_TRY_ASSIGN(const hash::Secret secret, local_secret(m_job.destination));
+    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
+    wire::Open message = open_message();
+    message.sources = m_job.sources;
+    message.secret.assign(secret.stored().begin(), secret.stored().end());
+    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    auto setup = set_up_sink(pull_request(opened, secret), m_clock);
+    if (!setup || setup->secret->id() != secret.id()) {
+      const Error error = setup ? Error{Errc::locked, 0, "the destination's file set was made meanwhile"} : setup.error();
+      connection.send_error(error);
+      return tl::make_unexpected(error);
+    }
+    Sink sink(connection, setup->target(), sink_options(opened, rules, *setup->secret, peer), reporter);
+    NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
+    if (setup->transaction) NB_TRY(setup->transaction->clean_up());
+    RunReport report;
+    report.result = result;
+    report.counts.content_bytes = result.content_bytes;
+    return report;
+  }
+
+  SinkRequest pull_request(const wire::Opened& opened, const hash::Secret& secret) const {
+    SinkRequest request;
+    request.destination = m_job.destination;
+    const bool single = (opened.flags & wire::k_flag_single_file) != 0;
+    request.shape = single ? SourceShape::single_file : SourceShape::tree;
+    request.single_name = opened.single_name;
+    request.mode = mode_of(m_job.options.flags);
+    request.lifetime = txn::Lifetime::ephemeral;
+    request.offered_secret.assign(secret.stored().begin(), secret.stored().end());
+    request.client = m_job.client;
+    request.transaction = m_transaction;
+    request.wait = m_job.options.wait;
+    return request;
+  }
+
+  SinkOptions sink_options(const wire::Opened& opened, const filter::Rules& rules, const hash::Secret& secret,
+                           const wire::Hello& peer) const {
+    SinkOptions options;
+    options.mode = mode_of(m_job.options.flags);
+    options.direction = Direction::received;
+    options.flags = m_job.options.flags | (opened.flags & (wire::k_flag_implied_root | wire::k_flag_single_file));
+    options.max_delete = m_job.options.max_delete;
+    options.wait_readers = m_job.options.wait_readers;
+    options.rules = &rules;
+    options.secret = &secret;
+    options.want_credit = std::max<std::uint64_t>(1, peer.want_credit);
+    options.inline_limit_bytes = peer.inline_limit_bytes;
+    return options;
+  }
+
+  const Job& m_job;
+  const Connector& m_connect;
+  Observer& m_observer;
+  Clock& m_clock;
+  wire::Id m_transaction{};
+  bool m_may_be_committed = false;
+  RunReport m_last;
+};
+
+// Waits in small steps, so that an interrupt is noticed.
+Status back_off(Clock& clock, std::chrono::milliseconds delay) {
+  const SteadyTime until = clock.steady() + delay;
+  while (clock.steady() < until) {
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
+    clock.pause(std::chrono::milliseconds(50));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolicy& retry, Observer& observer,
+                      Clock& clock) {
+  Run run(job, connect, observer, clock);
+  NB_TRY(run.begin());
+  for (unsigned attempt = 1;; ++attempt) {
+    auto report = run.attempt();
+    if (report || !is_worth_retrying(report.error().code) || attempt > retry.attempts) return report;
+    std::uint64_t random = 0;
+    NB_TRY(random_bytes(std::as_writable_bytes(std::span(&random, 1))));
+    const auto delay = transport::back_off_delay({retry.first_delay, std::chrono::minutes(1)}, attempt, random);
+    observer.on_notice(report.error().message() + "; trying again in " + std::to_string(delay.count() / 1000 + 1) + " s");
+    NB_TRY(back_off(clock, delay));
+  }
+}
+
+}  // namespace nb::session

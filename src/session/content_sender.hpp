@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ContentSender: reads one file and sends it, noticing whatever happens to the file meanwhile. A file that changes while
+// it is read is sent again from the start, a few times; what is never sent as complete is a mix. Used by Source.
+#pragma once
+
+#include "hash/file_hasher.hpp"
+#include "session/connection.hpp"
+#include "session/reporter.hpp"
+#include "session/source_tree.hpp"
+
+namespace nb::session {
+
+struct SenderOptions {
+  std::uint64_t small_file_bytes = 64 * 1024;  // up to this, one message carries the whole file
+  scan::MetadataView view = scan::MetadataView::plain;
+  const hash::Secret* secret = nullptr;
+};
+
+class ContentSender {
+ public:
+  ContentSender(Connection& connection, SourceTree& tree, Reporter& reporter, SenderOptions options)
+      : m_connection(connection), m_tree(tree), m_reporter(reporter), m_options(options) {}
+
+  struct Listed {
+    const RelPath& directory;
+    std::uint16_t origin = 0;
+    const wire::Entry& entry;
+    const fs::Stat& stat;  // when it was listed
+  };
+  // Sends the content of a file, or why there is none. Errors are the connection's; the file's go to the reporter.
+  Status send(const wire::FileKey& key, const Listed& listed);
+  [[nodiscard]] std::uint64_t content_bytes() const { return m_content_bytes; }
+
+ private:
+  enum class Attempt : std::uint8_t { sent, changed };
+  struct Opened {
+    std::unique_ptr<fs::File> file;
+    fs::Stat stat;
+    fs::Metadata meta;
+    bool newer = false;  // than the listing
+  };
+  Result<Opened> open(const Listed& listed);
+  Result<Attempt> try_once(const wire::FileKey& key, Opened& file);
+  Result<Attempt> send_small(const wire::FileKey& key, Opened& file);
+  Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
+  Status send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  Status give_up(const wire::FileKey& key, Error error, const RelPath& path);
+
+  Connection& m_connection;
+  SourceTree& m_tree;
+  Reporter& m_reporter;
+  SenderOptions m_options;
+  Bytes m_buffer;
+  std::uint64_t m_content_bytes = 0;
+};
+
+}  // namespace nb::session

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deletion: plans what leaves the set. Looks at everything below a doomed directory first: what the filter protects, a
+// nested file set and anything on another file system stay, and so does the directory above them. Used by Sink.
+#pragma once
+
+#include <functional>
+
+#include "filter/rules.hpp"
+#include "fs/directory.hpp"
+#include "session/reporter.hpp"
+#include "txn/records.hpp"
+
+namespace nb::session {
+
+class Deletion {
+ public:
+  struct Doomed {
+    RelPath path;      // below the transfer's root
+    fs::Stat stat;
+  };
+  // The transfer's root is `base` below `root`; `rules` may be null; all outlive the planner.
+  Deletion(fs::Directory& root, RelPath base, const filter::Rules* rules, Reporter& reporter)
+      : m_root(root), m_base(std::move(base)), m_rules(rules), m_reporter(reporter) {}
+
+  // All that goes for `doomed` to go: itself if everything below it can, else the parts that can. Counts and returns
+  // them; `visit` is told of every single entry, children first, for the itemized output.
+  Result<std::vector<Doomed>> plan(Doomed doomed, const std::function<void(const RelPath&)>& visit);
+  // Whether `doomed` could go as a whole.
+  Result<bool> can_go_whole(const Doomed& doomed);
+
+  [[nodiscard]] std::uint64_t entries() const { return m_entries; }  // planned so far, every one counted
+
+ private:
+  struct Judged {
+    bool whole = true;
+    std::vector<Doomed> parts;          // if not whole
+    std::vector<RelPath> visited;
+  };
+  Result<Judged> judge(const Doomed& doomed);
+  [[nodiscard]] bool is_protected(const Doomed& doomed, std::uint64_t device) const;
+
+  fs::Directory& m_root;
+  const RelPath m_base;
+  const filter::Rules* m_rules;
+  Reporter& m_reporter;
+  std::uint64_t m_entries = 0;
+};
+
+}  // namespace nb::session

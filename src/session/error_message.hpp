@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Error and its form on the wire.
+#pragma once
+
+#include "base/result.hpp"
+#include "wire/messages.hpp"
+
+namespace nb::session {
+
+inline Error from_message(const wire::ErrorMessage& message) {
+  return {message.code, static_cast<int>(message.sys_errno), message.context};
+}
+
+inline wire::ErrorMessage to_message(const Error& error) {
+  return {error.code, static_cast<std::uint64_t>(error.sys_errno), error.context};
+}
+
+}  // namespace nb::session

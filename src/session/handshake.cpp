@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/handshake.hpp"
+
+#include <algorithm>
+
+#include "base/version.hpp"
+
+namespace nb::session {
+namespace {
+
+std::uint64_t cpu_flags() {
+#if defined(__x86_64__)
+  constexpr std::uint64_t k_has_aes = 1;
+  return __builtin_cpu_supports("aes") ? k_has_aes : 0;
+#else
+  return 0;
+#endif
+}
+
+wire::Hello our_hello(const Limits& limits) {
+  wire::Hello hello;
+  hello.software = std::string("nbackup ") + k_version;
+  hello.cpu_flags = cpu_flags();
+  hello.listing_credit_bytes = limits.listing_credit_bytes;
+  hello.want_credit = limits.want_credit;
+  hello.inline_limit_bytes = limits.inline_limit_bytes;
+  return hello;
+}
+
+}  // namespace
+
+Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types) {
+  NB_TRY_ASSIGN(const auto message, connection.receive());
+  if (!message) return fail(Errc::connection_lost, "the other side ended the connection");
+  if (message->type == wire::MessageType::error) {
+    NB_TRY_ASSIGN(const auto error, wire::decode_message<wire::ErrorMessage>(message->body));
+    return tl::make_unexpected(from_message(error));
+  }
+  if (std::find(types.begin(), types.end(), message->type) == types.end()) {
+    return fail(Errc::protocol, "message of an unexpected type");
+  }
+  return *message;
+}
+
+Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits) {
+  NB_TRY(connection.send(our_hello(limits)));
+  NB_TRY(connection.flush());
+  NB_TRY_ASSIGN(wire::Hello peer, receive<wire::Hello>(connection));
+  if (std::max(peer.version_min, wire::k_version_min) > std::min(peer.version_max, wire::k_version_max)) {
+    return fail(Errc::protocol_version, peer.software + " speaks versions " + std::to_string(peer.version_min) + " to " +
+                                            std::to_string(peer.version_max) + "; update the older side");
+  }
+  connection.start_keep_alive();
+  return peer;
+}
+
+}  // namespace nb::session

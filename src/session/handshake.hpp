@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first two messages of a session, and reading one message of an expected type.
+#pragma once
+
+#include "session/connection.hpp"
+#include "session/error_message.hpp"
+#include "session/job.hpp"
+
+namespace nb::session {
+
+// Sends our hello, reads the peer's and checks the versions. The agreed version is the highest both know.
+Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits);
+
+// The next message; an ErrorMessage becomes its error, another type Errc::protocol, the end Errc::connection_lost.
+Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types);
+
+template <class Message>
+Result<Message> receive(Connection& connection) {
+  NB_TRY_ASSIGN(const wire::RawMessage raw, receive_one_of(connection, {Message::k_type}));
+  return wire::decode_message<Message>(raw.body);
+}
+
+}  // namespace nb::session

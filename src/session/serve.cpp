@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/serve.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "session/handshake.hpp"
+#include "session/run_options.hpp"
+#include "session/sink_setup.hpp"
+#include "session/source_setup.hpp"
+#include "txn/locate.hpp"
+
+namespace nb::session {
+namespace {
+
+// One session of the remote end.
+class Server {
+ public:
+  Server(transport::ByteStream& stream, const ServeOptions& options, Observer& observer, Clock& clock)
+      : m_options(options),
+        m_clock(clock),
+        m_connection(stream, {std::chrono::duration_cast<std::chrono::milliseconds>(options.inactivity)}),
+        m_reporter(Side::server, observer, m_connection) {}
+
+  Status run() {
+    const Status done = session();
+    if (!done) {
+      m_connection.send_error(done.error());
+      return done;
+    }
+    // The client ends the connection; until it has, what was sent last may still be on its way.
+    while (true) {
+      const auto message = m_connection.receive();
+      if (!message || !*message) return {};
+    }
+  }
+
+ private:
+  Status session() {
+    NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits));
+    while (true) {
+      NB_TRY_ASSIGN(const auto raw,
+                    receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query}));
+      if (raw.type == wire::MessageType::query) {
+        NB_TRY_ASSIGN(const auto query, wire::decode_message<wire::Query>(raw.body));
+        NB_TRY(answer(query));
+        continue;
+      }
+      NB_TRY_ASSIGN(const auto open, wire::decode_message<wire::Open>(raw.body));
+      return open.operation == wire::Operation::push ? receive_push(open) : send_pull(open);
+    }
+  }
+
+  Status answer(const wire::Query& query) {
+    wire::QueryReply reply;
+    NB_TRY_ASSIGN(reply.committed, was_committed(query, reply.generation));
+    NB_TRY(m_connection.send(reply));
+    return m_connection.flush();
+  }
+
+  // Waits for our own ghost, which may be in the middle of the commit that is asked about.
+  Result<bool> was_committed(const wire::Query& query, std::uint64_t& generation) {
+    const auto path = resolve_target(query.destination, SourceShape::tree, MissingDirectory::leave, m_options.root);
+    if (!path || !path->exists) return false;
+    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, m_options.root));
+    if (!found.is_set) return false;
+    NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
+    const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);
+    NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock));
+    NB_TRY(txn::recover(*set, *lock, m_clock));
+    NB_TRY(set->reload());
+    generation = set->head().generation;
+    const auto& recent = set->head().recent;
+    return std::find(recent.begin(), recent.end(), query.transaction) != recent.end();
+  }
+
+  SinkRequest request_of(const wire::Open& open) const {
+    SinkRequest request;
+    const bool single = (open.flags & wire::k_flag_single_file) != 0;
+    request.destination = open.destination;
+    request.shape = single ? SourceShape::single_file : SourceShape::tree;
+    request.lifetime = single ? txn::Lifetime::ephemeral : txn::Lifetime::permanent;
+    request.mode = mode_of(open.flags);
+    if ((open.flags & wire::k_flag_new_set) == 0) request.expected_set = open.expected_set;
+    request.offered_secret = open.secret;
+    request.client = open.client;
+    request.transaction = open.transaction;
+    request.wait = std::chrono::seconds(open.wait_seconds);
+    request.stay_within = m_options.root;
+    return request;
+  }
+
+  Status receive_push(const wire::Open& open) {
+    if (m_options.read_only && mode_of(open.flags) == SinkMode::commit) {
+      return fail(Errc::read_only, "this key may only read (serve --read-only)");
+    }
+    NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request_of(open), m_clock));
+    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(open.filter_rules));
+    wire::Opened opened;
+    if (setup.set) {
+      opened.set = setup.set->format().uuid;
+      opened.generation = setup.set->head().generation;
+    }
+    const ByteView secret = setup.secret->stored();
+    opened.secret.assign(secret.begin(), secret.end());
+    opened.resumes = setup.transaction && setup.transaction->has_resume_data();
+    NB_TRY(m_connection.send(opened));
+    NB_TRY(m_connection.flush());
+    SinkOptions options;
+    options.mode = mode_of(open.flags);
+    options.direction = Direction::sent;
+    options.flags = open.flags;
+    options.max_delete = open.max_delete;
+    options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
+    options.rules = &rules;
+    options.secret = &*setup.secret;
+    options.want_credit = std::max<std::uint64_t>(1, m_peer.want_credit);
+    options.inline_limit_bytes = m_peer.inline_limit_bytes;
+    Sink sink(m_connection, setup.target(), options, m_reporter);
+    const auto result = sink.run();
+    if (!result) return tl::make_unexpected(result.error());
+    // The client has its answer; emptying the trash is nobody's business but ours.
+    if (setup.transaction) static_cast<void>(setup.transaction->clean_up());
+    return {};
+  }
+
+  Status send_pull(const wire::Open& open) {
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(open.sources, open.client, m_options.root, m_clock));
+    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(open.filter_rules));
+    NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(open.secret, Errc::protocol));
+    wire::Opened opened;
+    opened.secret = open.secret;
+    if (setup.tree.implied_root()) opened.flags |= wire::k_flag_implied_root;
+    if (setup.tree.single_name()) {
+      opened.flags |= wire::k_flag_single_file;
+      opened.single_name = *setup.tree.single_name();
+    }
+    if (!setup.sets.empty()) {
+      opened.set = setup.sets.front()->format().uuid;
+      opened.generation = setup.sets.front()->head().generation;
+    }
+    NB_TRY(m_connection.send(opened));
+    NB_TRY(m_connection.flush());
+    Source source(m_connection, setup.tree, m_reporter, source_options(setup, open.flags, m_options.limits, m_peer, {rules, secret}));
+    return source.run();
+  }
+
+  const ServeOptions& m_options;
+  Clock& m_clock;
+  Connection m_connection;
+  Reporter m_reporter;
+  wire::Hello m_peer;
+};
+
+}  // namespace
+
+Status serve(transport::ByteStream& stream, const ServeOptions& options, Observer& observer, Clock& clock) {
+  return Server(stream, options, observer, clock).run();
+}
+
+}  // namespace nb::session

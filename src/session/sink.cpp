@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/sink.hpp"
+
+#include <algorithm>
+
+#include "base/failpoint.hpp"
+#include "session/error_message.hpp"
+#include "session/interrupt.hpp"
+
+namespace nb::session {
+namespace {
+
+constexpr std::chrono::milliseconds k_progress_interval{100};
+// --max-delete unset: this many go without asking, or half of the entries if that is more.
+constexpr std::uint64_t k_free_deletions = 1000;
+constexpr std::int64_t k_unlimited = -1;
+
+scan::ListerOptions lister_options(const SinkOptions& options) {
+  const bool contents = options.mode == SinkMode::verify || (options.flags & wire::k_flag_checksum) != 0;
+  return {scan::MetadataView::kept, contents ? scan::Compare::content : scan::Compare::stat, options.rules,
+          options.secret};
+}
+
+wire::PhaseKind phase_of(txn::CommitPhase phase) {
+  switch (phase) {
+    case txn::CommitPhase::sync: return wire::PhaseKind::sync;
+    case txn::CommitPhase::commit: return wire::PhaseKind::commit;
+    case txn::CommitPhase::cleanup: return wire::PhaseKind::cleanup;
+  }
+  return wire::PhaseKind::commit;
+}
+
+}  // namespace
+
+Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter)
+    : m_connection(connection),
+      m_target(std::move(target)),
+      m_options(options),
+      m_reporter(reporter),
+      m_lister(lister_options(options)),
+      m_plan(*options.secret) {
+  if (commits()) m_stager.emplace(*m_target.set, *m_target.transaction, reporter);
+}
+
+RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(path); }
+
+void Sink::item(std::string change, const RelPath& path, std::string detail) {
+  if (m_options.mode == SinkMode::verify) differs();
+  if (has(wire::k_flag_itemize)) m_reporter.item({std::move(change), path, std::move(detail)});
+}
+
+Result<wire::RunResult> Sink::run() {
+  if (m_target.root) m_deletion.emplace(*m_target.root, m_target.base, m_options.rules, m_reporter);
+  Status status;
+  while (status && !is_complete()) {
+    status = step();
+    if (interrupt_requested()) status = fail(Errc::interrupted, "");
+  }
+  if (status) {
+    auto result = finish();
+    if (result) return result;
+    status = tl::make_unexpected(result.error());
+  }
+  m_connection.send_error(status.error());
+  return tl::make_unexpected(status.error());
+}
+
+// Everything planned has come, and nothing more can.
+bool Sink::is_complete() const { return m_scan_end && m_open.empty() && m_expected.empty() && m_to_ask.empty(); }
+
+Status Sink::step() {
+  if (m_connection.drained()) {
+    NB_TRY(pump_wants());
+    NB_TRY(m_connection.flush());
+  }
+  NB_TRY_ASSIGN(const auto message, m_connection.receive());
+  if (!message) return fail(Errc::connection_lost, "the source ended the connection");
+  NB_TRY(take(*message));
+  NB_TRY(pump_wants());
+  report_progress();
+  return {};
+}
+
+Status Sink::take(const wire::RawMessage& message) {
+  using enum wire::MessageType;
+  switch (message.type) {
+    case directory: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::DirectoryMessage>(message.body));
+      return on_directory(body);
+    }
+    case listing: {
+      NB_TRY_ASSIGN(auto body, wire::decode_message<wire::Listing>(message.body));
+      return on_listing(std::move(body));
+    }
+    case small_file: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::SmallFile>(message.body));
+      return on_small_file(body);
+    }
+    case file_begin: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileBegin>(message.body));
+      return on_file_begin(body);
+    }
+    case data: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Data>(message.body));
+      return on_data(body);
+    }
+    case hole: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Hole>(message.body));
+      return on_hole(body);
+    }
+    case file_end: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileEnd>(message.body));
+      return on_file_end(body);
+    }
+    case scan_end: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::ScanEnd>(message.body));
+      return on_scan_end(body);
+    }
+    case problem: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Problem>(message.body));
+      m_reporter.received(body);
+      return {};
+    }
+    case phase: return {};
+    case error: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::ErrorMessage>(message.body));
+      return tl::make_unexpected(from_message(body));
+    }
+    default: return fail(Errc::protocol, "message not allowed from a source");
+  }
+}
+
+Status Sink::on_scan_end(const wire::ScanEnd& message) {
+  if (m_scan_end) return fail(Errc::protocol, "scan end: sent twice");
+  if (message.directories != m_next_id || message.entries != m_entries || message.plan != m_plan.finish()) {
+    return fail(Errc::protocol, "scan end: does not fit what was announced");
+  }
+  m_scan_end = message;
+  return {};
+}
+
+void Sink::report_progress() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - m_last_progress < k_progress_interval) return;
+  m_last_progress = now;
+  Counts counts;
+  counts.directories = m_next_id;
+  counts.entries = m_entries;
+  counts.content_bytes = m_result.content_bytes;
+  counts.sent_bytes = m_connection.sent_bytes();
+  counts.received_bytes = m_connection.received_bytes();
+  m_reporter.progress(counts);
+}
+
+// --- The end ------------------------------------------------------------------------------------------------------
+
+Status Sink::make_link(const PendingLink& link) {
+  const auto leader = m_shared.find(link.leader);
+  if (leader != m_shared.end() && !leader->second) {
+    m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + ")"});
+    return {};
+  }
+  auto made = leader != m_shared.end() ? m_stager->link_staged(*leader->second, link.spot)
+                                       : m_stager->link_live(set_path(link.leader), link.spot);
+  if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
+  if (!link.in_live) return {};
+  return m_target.transaction->add(txn::Place{set_path(link.path), link.spot.slot, made->ident, link.replaced});
+}
+
+Status Sink::make_links() {
+  for (const PendingLink& link : m_links) NB_TRY(make_link(link));
+  return {};
+}
+
+Status Sink::check_deletions() const {
+  if (m_options.max_delete == k_unlimited) return {};
+  const std::uint64_t planned = deletions();
+  const std::uint64_t limit = m_options.max_delete >= 0 ? static_cast<std::uint64_t>(m_options.max_delete)
+                                                        : std::max(k_free_deletions, m_live_entries / 2);
+  if (planned <= limit) return {};
+  return fail(Errc::max_delete, std::to_string(planned) + " entries would go, the limit is " + std::to_string(limit) +
+                                    " (--max-delete)");
+}
+
+Status Sink::commit() {
+  std::optional<InterruptShield> shield;
+  txn::CommitOptions options;
+  options.wait_readers = m_options.wait_readers;
+  options.on_phase = [this](txn::CommitPhase phase) { m_reporter.phase(phase_of(phase)); };
+  options.on_commit_point = [&shield] { shield.emplace(); };
+  NB_TRY_ASSIGN(const txn::CommitOutcome outcome, m_target.transaction->commit(options));
+  for (const RelPath& path : outcome.conflicts) {
+    m_reporter.problem({Errc::foreign_edit, 0, path.str() + " (kept in .nbackup/conflict)"});
+  }
+  m_result.committed = outcome.changed;
+  m_result.generation = outcome.generation;
+  return {};
+}
+
+Result<wire::RunResult> Sink::finish() {
+  NB_FAILPOINT("session.sink.planned");
+  m_result.deleted = deletions();
+  if (m_options.mode != SinkMode::verify) NB_TRY(check_deletions());
+  if (commits()) {
+    NB_TRY(make_links());
+    NB_TRY(m_target.transaction->flush_log());
+    m_result.kept_aside = m_stager->kept_aside();
+    NB_TRY(commit());
+  }
+  m_result.problems = m_reporter.problems();
+  m_result.worst_exit = static_cast<std::uint64_t>(m_reporter.exit_code());
+  // The commit stands, whether or not anybody is left to hear of it.
+  NB_FAILPOINT("session.sink.committed");
+  static_cast<void>(m_connection.send(m_result));
+  static_cast<void>(m_connection.flush());
+  return m_result;
+}
+
+}  // namespace nb::session

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks for
+// what differs, stages it, and commits. One thread does everything and never waits for the peer except in receive(), so
+// that it cannot deadlock with the source (docs/protocol.md, "Flow"). In a dry run and a verification the same walk only
+// reports.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "session/deletion.hpp"
+#include "session/job.hpp"
+#include "session/sink_types.hpp"
+
+namespace nb::session {
+
+struct SinkTarget {
+  fs::Directory* root = nullptr;          // of the set, or of what is compared; none: nothing is there (dry run)
+  RelPath base;                           // the transfer's root below it
+  std::optional<std::string> new_name;    // of the single file
+  txn::FileSet* set = nullptr;            // commit mode
+  txn::Transaction* transaction = nullptr;
+};
+
+struct SinkOptions {
+  SinkMode mode = SinkMode::commit;
+  Direction direction = Direction::received;
+  std::uint64_t flags = 0;                // wire::OpenFlag
+  std::int64_t max_delete = -2;
+  std::chrono::seconds wait_readers{60};
+  const filter::Rules* rules = nullptr;
+  const hash::Secret* secret = nullptr;
+  std::uint64_t want_credit = 4096;       // the source's
+  std::uint64_t inline_limit_bytes = 64 * 1024;  // the source's
+};
+
+class Sink {
+ public:
+  Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter);
+
+  // Runs to the commit (or the end of the comparison) and sends the result. An error was sent to the source.
+  Result<wire::RunResult> run();
+
+ private:
+  // --- sink.cpp: messages and the end
+  Status step();
+  Status take(const wire::RawMessage& message);
+  Status on_scan_end(const wire::ScanEnd& message);
+  [[nodiscard]] bool is_complete() const;
+  Result<wire::RunResult> finish();
+  Status make_links();
+  [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
+  Status make_link(const PendingLink& link);
+  Status check_deletions() const;
+  Status commit();
+  void report_progress();
+
+  // --- sink_directory.cpp: announcements
+  struct Ancestor {
+    RelPath path;
+    Location location;
+    std::string last_child;
+  };
+  Status on_directory(const wire::DirectoryMessage& message);
+  Status check_order(const wire::DirectoryMessage& message);
+  Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Status locate_live(SinkDirectory& directory);
+  Status locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced);
+  Status locate_in_tree(SinkDirectory& directory);
+  Status adopt_or_make(SinkDirectory& directory, const Spot& spot);
+  Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
+  Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
+
+  // --- sink_listing.cpp: comparison
+  Status on_listing(wire::Listing message);
+  Status begin_listing(SinkDirectory& directory, const wire::Listing& message);
+  Status on_entry(SinkDirectory& directory, wire::Entry entry, bool shared);
+  Result<std::optional<PresentEntry>> present(SinkDirectory& directory, const std::string& name);
+  Status on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared);
+  Status on_present(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& present);
+  Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
+                           const PresentEntry& present);
+  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, std::optional<txn::Ident> replaced);
+  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
+                             const std::optional<txn::Ident>& replaced);
+  Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
+  Status remove_extra(SinkDirectory& directory, std::size_t index);
+  Status end_listing(SinkDirectory& directory);
+  Status end_live_directory(SinkDirectory& directory);
+  Status open_up(SinkDirectory& directory);
+  Status open_up_doomed(const Deletion::Doomed& doomed);
+  Result<fs::Directory*> live(const RelPath& path);
+
+  // --- sink_content.cpp: files
+  Status on_small_file(const wire::SmallFile& message);
+  Status on_file_begin(const wire::FileBegin& message);
+  Status on_data(const wire::Data& message);
+  Status on_hole(const wire::Hole& message);
+  Status on_file_end(const wire::FileEnd& message);
+  Status finish_incoming(const ExpectedFile& expected, const hash::Digest& digest);
+  Status drop_incoming(const ExpectedFile& expected);
+  Status staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
+                const fs::Metadata& meta, std::uint64_t size);
+  Result<ExpectedFile*> expected(const wire::FileKey& key);
+  void settled(const wire::FileKey& key);
+  Status per_file(Status status, const RelPath& path);
+  Status pump_wants();
+
+  [[nodiscard]] RelPath set_path(const RelPath& path) const;
+  void item(std::string change, const RelPath& path, std::string detail = {});
+  void differs() { ++m_result.differences; }
+  [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
+  [[nodiscard]] bool has(wire::OpenFlag flag) const { return (m_options.flags & flag) != 0; }
+
+  Connection& m_connection;
+  SinkTarget m_target;
+  SinkOptions m_options;
+  Reporter& m_reporter;
+  scan::Lister m_lister;
+  std::optional<Stager> m_stager;     // commit mode
+  std::optional<Deletion> m_deletion;
+  hash::FileHasher m_plan;
+  wire::RunResult m_result;
+
+  std::uint64_t m_next_id = 0;
+  std::uint64_t m_entries = 0;        // announced
+  std::uint64_t m_live_entries = 0;   // met in the present generation
+  std::vector<Ancestor> m_ancestors;
+  std::map<std::uint64_t, SinkDirectory> m_open;
+  std::map<wire::FileKey, ExpectedFile> m_expected;
+  std::deque<std::variant<wire::Want, wire::DirectoryDone>> m_to_ask;
+  std::uint64_t m_open_wants = 0;
+  std::set<wire::FileKey> m_asked;    // wanted and not yet answered
+  std::optional<Incoming> m_incoming;
+  // First members of link groups that are staged in this run; no spot: not complete (yet).
+  std::map<RelPath, std::optional<Spot>> m_shared;
+  std::vector<PendingLink> m_links;
+  std::optional<wire::ScanEnd> m_scan_end;
+  std::unique_ptr<fs::Directory> m_live;            // the live directory used last
+  RelPath m_live_path;
+  std::uint64_t m_written_since_check = 0;
+  std::chrono::steady_clock::time_point m_last_progress{};
+};
+
+}  // namespace nb::session

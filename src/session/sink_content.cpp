@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink, part four: contents arrive, are checked, and become staged files.
+#include "session/sink.hpp"
+
+#include "base/failpoint.hpp"
+
+namespace nb::session {
+namespace {
+
+constexpr std::uint64_t k_space_check_bytes = std::uint64_t{64} << 20;
+// Writeback of a long file starts early, so that the one sync at the end finds little left to do.
+constexpr std::uint64_t k_writeback_bytes = std::uint64_t{8} << 20;
+
+bool concerns_one_path(const Error& error) {
+  return info(error.code).cls == ErrorClass::per_file || error.code == Errc::path || error.code == Errc::unsupported;
+}
+
+}  // namespace
+
+// What the file system refuses for one name is that name's problem; the rest goes on.
+Status Sink::per_file(Status status, const RelPath& path) {
+  if (status || !concerns_one_path(status.error())) return status;
+  Error error = status.error();
+  error.context = path.str() + " at the destination";
+  m_reporter.problem(error);
+  return {};
+}
+
+Result<ExpectedFile*> Sink::expected(const wire::FileKey& key) {
+  const auto it = m_expected.find(key);
+  if (it == m_expected.end()) return fail(Errc::protocol, "content that was not asked for");
+  return &it->second;
+}
+
+// The file is settled, for better or worse; its want no longer counts.
+void Sink::settled(const wire::FileKey& key) {
+  if (m_asked.erase(key) > 0) --m_open_wants;
+  m_expected.erase(key);
+}
+
+Status Sink::pump_wants() {
+  while (!m_to_ask.empty()) {
+    if (const auto* done = std::get_if<wire::DirectoryDone>(&m_to_ask.front())) {
+      NB_TRY(m_connection.send(*done));
+    } else {
+      if (m_open_wants >= m_options.want_credit) return {};
+      const auto& want = std::get<wire::Want>(m_to_ask.front());
+      NB_TRY(m_connection.send(want));
+      m_asked.insert(want.file);
+      ++m_open_wants;
+    }
+    m_to_ask.pop_front();
+  }
+  return {};
+}
+
+// --- Small files ----------------------------------------------------------------------------------------------------
+
+Status Sink::on_small_file(const wire::SmallFile& message) {
+  NB_TRY_ASSIGN(ExpectedFile * file, expected(message.file));
+  if (m_incoming) return fail(Errc::protocol, "small file in the middle of another");
+  if (!message.meta && message.bytes.size() != file->size) return fail(Errc::protocol, "small file: wrong size");
+  if (hash::digest_of(message.bytes, *m_options.secret) != message.digest) {
+    return fail(Errc::protocol, "small file: content does not fit its digest");
+  }
+  m_result.content_bytes += message.bytes.size();
+  m_written_since_check += message.bytes.size() + 4096;
+  const fs::Metadata& meta = message.meta ? *message.meta : file->meta;
+  const auto write = [&]() -> Status {
+    NB_TRY_ASSIGN(const auto handle, m_stager->create_file(file->spot));
+    NB_TRY(handle->write_at(0, message.bytes));
+    NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file->spot, *handle, meta, file->path.str()));
+    node.ident.size = message.bytes.size();
+    return staged(*file, node, message.digest, meta, message.bytes.size());
+  };
+  NB_TRY(per_file(write(), file->path));
+  settled(message.file);
+  if (m_written_since_check < k_space_check_bytes) return {};
+  m_written_since_check = 0;
+  return m_stager->check_space();
+}
+
+// A complete file: into the log, and into the journal unless its directory is new.
+Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
+                    const fs::Metadata& meta, std::uint64_t size) {
+  const RelPath path = set_path(file.path);
+  if (file.shared) m_shared[file.path] = file.spot;
+  NB_TRY(m_target.transaction->log_staged({path, file.spot.slot, false, size, meta.mtime, digest}));
+  if (!file.in_live) return {};
+  return m_target.transaction->add(txn::Place{path, file.spot.slot, node.ident, file.replaced});
+}
+
+// --- Files in pieces ------------------------------------------------------------------------------------------------
+
+Status Sink::on_file_begin(const wire::FileBegin& message) {
+  NB_TRY_ASSIGN(ExpectedFile * file, expected(message.file));
+  if (m_incoming && m_incoming->key != message.file) return fail(Errc::protocol, "file begun in the middle of another");
+  if (m_incoming) NB_TRY(drop_incoming(*file));
+  m_incoming = Incoming{message.file, nullptr, hash::FileHasher(*m_options.secret), 0, message.size, 0, message.meta};
+  auto handle = m_stager->create_file(file->spot);
+  if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
+  m_incoming->file = std::move(*handle);
+  return m_stager->check_space();
+}
+
+Status Sink::on_data(const wire::Data& message) {
+  if (!m_incoming) return fail(Errc::protocol, "data without a file");
+  Incoming& in = *m_incoming;
+  if (message.offset != in.at || message.bytes.size() > in.size - in.at) return fail(Errc::protocol, "data: wrong offset");
+  NB_FAILPOINT("session.sink.data");
+  in.hasher.update(message.bytes);
+  in.at += message.bytes.size();
+  m_result.content_bytes += message.bytes.size();
+  if (!in.file) return {};
+  NB_TRY(in.file->write_at(message.offset, message.bytes));
+  in.since_writeback += message.bytes.size();
+  if (in.since_writeback >= k_writeback_bytes) {
+    in.file->start_writeback({in.at - in.since_writeback, in.since_writeback});
+    in.since_writeback = 0;
+  }
+  m_written_since_check += message.bytes.size();
+  if (m_written_since_check < k_space_check_bytes) return {};
+  m_written_since_check = 0;
+  return m_stager->check_space();
+}
+
+Status Sink::on_hole(const wire::Hole& message) {
+  if (!m_incoming) return fail(Errc::protocol, "hole without a file");
+  Incoming& in = *m_incoming;
+  if (message.offset != in.at || message.length > in.size - in.at) return fail(Errc::protocol, "hole: wrong offset");
+  in.hasher.update_zeros(message.length);
+  in.at += message.length;
+  return {};
+}
+
+Status Sink::on_file_end(const wire::FileEnd& message) {
+  NB_TRY_ASSIGN(ExpectedFile * file, expected(message.file));
+  if (m_incoming && m_incoming->key != message.file) return fail(Errc::protocol, "file end: another file");
+  if (message.outcome != wire::FileOutcome::complete) {
+    // The source has said why. What is here of it stays as it was.
+    if (m_incoming) NB_TRY(drop_incoming(*file));
+  } else {
+    if (!m_incoming || m_incoming->at != m_incoming->size) return fail(Errc::protocol, "file end: content is missing");
+    NB_TRY(per_file(finish_incoming(*file, message.digest), file->path));
+  }
+  m_incoming.reset();
+  settled(message.file);
+  return {};
+}
+
+Status Sink::finish_incoming(const ExpectedFile& file, const hash::Digest& digest) {
+  Incoming& in = *m_incoming;
+  if (in.hasher.finish() != digest) return fail(Errc::protocol, "file end: content does not fit its digest");
+  if (!in.file) return {};
+  NB_TRY(in.file->set_size(in.size));
+  NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file.spot, *in.file, in.meta, file.path.str()));
+  node.ident.size = in.size;
+  return staged(file, node, digest, in.meta, in.size);
+}
+
+Status Sink::drop_incoming(const ExpectedFile& file) {
+  const bool made = m_incoming->file != nullptr;
+  m_incoming.reset();
+  if (!made) return {};
+  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
+  return dir->remove_file(Stager::name_of(file.spot));
+}
+
+}  // namespace nb::session

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink, part two: where an announced directory is, and what is asked of the source about it.
+#include "session/sink.hpp"
+
+#include "base/failpoint.hpp"
+#include "base/text.hpp"
+
+namespace nb::session {
+
+Status Sink::on_directory(const wire::DirectoryMessage& message) {
+  if (message.id != m_next_id || m_scan_end) return fail(Errc::protocol, "directory: out of turn");
+  ++m_next_id;
+  m_entries += message.entries;
+  m_plan.update(message.digest.bytes);
+  NB_TRY(check_order(message));
+  SinkDirectory directory;
+  directory.id = message.id;
+  directory.path = message.path;
+  directory.flags = message.flags;
+  directory.announced_entries = message.entries;
+  NB_TRY(locate(message, directory));
+  m_ancestors.push_back({message.path, directory.location, {}});
+  NB_TRY(guard_empty_source(message, directory));
+  NB_TRY_ASSIGN(const bool differs, reply_to(message, directory));
+  NB_TRY(m_connection.send(wire::DirectoryReply{message.id, directory.reply}));
+  if (differs) m_open.emplace(message.id, std::move(directory));
+  return {};
+}
+
+// Depth first, names rising: each directory is a child of the last one that is still open, after its elder siblings.
+Status Sink::check_order(const wire::DirectoryMessage& message) {
+  if (message.id == 0) {
+    if (!message.path.is_root()) return fail(Errc::protocol, "directory: the first is not the root");
+    return {};
+  }
+  const RelPath parent = message.path.parent();
+  while (!m_ancestors.empty() && m_ancestors.back().path != parent) m_ancestors.pop_back();
+  if (m_ancestors.empty() || message.path.is_root() || message.path.name() <= m_ancestors.back().last_child) {
+    return fail(Errc::protocol, "directory: out of order: " + escape(message.path.str()));
+  }
+  m_ancestors.back().last_child = message.path.name();
+  return {};
+}
+
+Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& directory) {
+  if (message.id == 0) {
+    directory.location.where = m_target.root ? Where::live : Where::absent;
+    return {};
+  }
+  const Location& parent = m_ancestors.back().location;
+  switch (parent.where) {
+    case Where::live: return locate_live(directory);
+    case Where::staged: return locate_in_tree(directory);
+    case Where::absent:
+    case Where::skipped: directory.location.where = parent.where; return {};
+  }
+  return {};
+}
+
+Status Sink::locate_live(SinkDirectory& directory) {
+  NB_TRY_ASSIGN(fs::Directory * parent, live(directory.path.parent()));
+  const auto stat = parent->stat_at(directory.path.name());
+  if (!stat && stat.error().code != Errc::not_found) return tl::make_unexpected(stat.error());
+  if (!stat) return locate_new(directory, std::nullopt);
+  if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
+  NB_TRY_ASSIGN(const fs::Stat parent_stat, parent->stat());
+  if (commits() && stat->device != parent_stat.device) {
+    return fail(Errc::cross_device, set_path(directory.path).str() +
+                                        ": another file system is mounted here; unmount it, or exclude it");
+  }
+  directory.location.where = Where::live;
+  return {};
+}
+
+// The top of a new tree: it will enter by one rename.
+Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced) {
+  if (!commits()) {
+    directory.location.where = Where::absent;
+    return {};
+  }
+  const RelPath path = set_path(directory.path);
+  NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
+  Spot spot;
+  if (record && record->is_tree) {
+    spot.slot = record->slot;
+  } else {
+    spot = m_stager->new_spot();
+  }
+  directory.location = {Where::staged, spot.slot, {}, false};
+  NB_TRY(adopt_or_make(directory, spot));
+  NB_TRY(m_target.transaction->log_staged({path, spot.slot, true, 0, {}, {}}));
+  NB_TRY_ASSIGN(const fs::Stat made, m_target.transaction->slots().stat_at(Stager::name_of(spot)));
+  std::optional<txn::Ident> old;
+  if (replaced) old = txn::ident_of(*replaced);
+  return m_target.transaction->add(txn::Place{path, spot.slot, txn::ident_of(made), old});
+}
+
+Status Sink::locate_in_tree(SinkDirectory& directory) {
+  directory.location = m_ancestors.back().location.child(directory.path.name());
+  return adopt_or_make(directory, directory.location.spot());
+}
+
+// An interrupted run may have left the directory, or something else under its name.
+Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot) {
+  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
+  const std::string name = Stager::name_of(spot);
+  const auto stat = dir->stat_at(name);
+  directory.location.adopted = stat && stat->type == fs::FileType::directory;
+  if (directory.location.adopted) {
+    NB_TRY_ASSIGN(const auto node, dir->open_node(name));
+    return node->set_mode(stat->mode | 0700);
+  }
+  if (stat) NB_TRY(dir->remove_file(name));
+  return m_stager->make_directory(spot);
+}
+
+// A source that shows nothing where the set has something is more likely unmounted than emptied.
+Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const {
+  const bool implied_root = has(wire::k_flag_implied_root);
+  const bool is_top = implied_root ? message.path.depth() == 1 : message.path.is_root();
+  const bool counts = is_top && message.entries == 0 && (message.flags & wire::k_directory_partial) == 0;
+  if (!counts || directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
+  if (m_options.mode == SinkMode::verify) return {};
+  NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(message.path)));
+  NB_TRY_ASSIGN(const auto names, dir->list());
+  const bool only_control = names.size() == 1 && names.front().name == txn::k_control_name;
+  if (names.empty() || only_control) return {};
+  return fail(Errc::guard_empty_source,
+              "/" + message.path.str() + ": is it mounted? If it is meant to be empty, run with --allow-empty");
+}
+
+// Decides the reply; true if a listing will come.
+Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory) {
+  NB_FAILPOINT("session.sink.directory");
+  const bool foreign = (message.flags & wire::k_directory_foreign) != 0;
+  Location& at = directory.location;
+  if (at.where == Where::skipped || (foreign && at.where == Where::live)) return false;
+  directory.reply = at.where == Where::staged && !at.adopted ? wire::ReplyKind::all : wire::ReplyKind::list;
+  if (at.where == Where::absent || directory.reply == wire::ReplyKind::all) return true;
+  if ((message.flags & wire::k_directory_implied) != 0) return true;
+  std::unique_ptr<fs::Directory> dir;
+  Result<scan::Listed> listed = scan::Listed{};
+  if (at.where == Where::live) {
+    NB_TRY_ASSIGN(fs::Directory * handle, live(message.path));
+    listed = m_lister.read(*handle, message.path);
+  } else {
+    NB_TRY_ASSIGN(dir, m_target.transaction->slots().open_directory_path(at.below.is_root()
+        ? RelPath().child(txn::Transaction::slot_name(at.slot))
+        : RelPath().child(txn::Transaction::slot_name(at.slot)).join(at.below)));
+    listed = m_lister.read(*dir, message.path);
+  }
+  if (!listed) {
+    m_reporter.problem({Errc::unreadable, listed.error().sys_errno, message.path.str() + "/ at the destination"});
+    at.where = Where::skipped;
+    m_ancestors.back().location.where = Where::skipped;
+    return false;
+  }
+  for (const Error& error : listed->problems) m_reporter.problem(error);
+  if (at.where == Where::live) m_live_entries += listed->entries.size();
+  directory.present = std::move(*listed);
+  const auto& found = *directory.present;
+  const bool is_same = found.entries.size() == message.entries && !found.partial &&
+                       scan::listing_digest(found.own, found.entries, *m_options.secret) == message.digest;
+  if (!is_same || at.where == Where::staged) return true;
+  directory.reply = wire::ReplyKind::same;
+  return false;
+}
+
+Result<fs::Directory*> Sink::live(const RelPath& path) {
+  if (m_live && m_live_path == path) return m_live.get();
+  NB_TRY_ASSIGN(m_live, m_target.root->open_directory_path(set_path(path)));
+  m_live_path = path;
+  return m_live.get();
+}
+
+}  // namespace nb::session

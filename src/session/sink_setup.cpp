@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/sink_setup.hpp"
+
+#include "base/failpoint.hpp"
+#include "fs/posix_directory.hpp"
+#include "txn/locate.hpp"
+
+namespace nb::session {
+namespace {
+
+// How long a dry run waits for a commit that is being applied.
+constexpr std::chrono::seconds k_reader_wait{60};
+
+Status guard_set(const SinkRequest& request, const txn::Located& found, const txn::FileSet* set) {
+  if (!request.expected_set) return {};
+  if (set && set->format().uuid == *request.expected_set) return {};
+  const std::string what = set ? "another file set is at " : "no file set is at ";
+  return fail(Errc::guard_set_missing, what + found.root_path +
+                                           "; is it mounted? If the set was replaced on purpose, run with --new-set");
+}
+
+Result<hash::Secret> secret_for(const SinkRequest& request) {
+  if (request.offered_secret.empty()) return hash::Secret::generate();
+  return hash::Secret::from_bytes(request.offered_secret, Errc::protocol);
+}
+
+Status open_set(const SinkRequest& request, txn::Located found, SinkSetup& setup) {
+  if (found.is_set) {
+    NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
+    return guard_set(request, found, setup.set.get());
+  }
+  NB_TRY(guard_set(request, found, nullptr));
+  if (request.mode != SinkMode::commit) {
+    setup.plain_root = std::move(found.root);
+    return {};
+  }
+  NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
+  NB_TRY_ASSIGN(setup.set, txn::FileSet::create(std::move(found.root), request.lifetime, secret));
+  return {};
+}
+
+Status take_locks(const SinkRequest& request, Clock& clock, SinkSetup& setup) {
+  if (request.mode != SinkMode::commit) {
+    if (!setup.set) return {};
+    NB_TRY_ASSIGN(setup.reader, txn::ReaderLock::acquire(*setup.set, k_reader_wait, clock));
+    return {};
+  }
+  const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
+  NB_TRY_ASSIGN(setup.writer, txn::WriterLock::acquire(*setup.set, note, request.wait, clock));
+  NB_FAILPOINT("session.sink.locked");
+  NB_TRY_ASSIGN(setup.transaction, txn::Transaction::begin(*setup.set, *setup.writer, request.transaction, clock));
+  return {};
+}
+
+}  // namespace
+
+SinkTarget SinkSetup::target() const {
+  SinkTarget target;
+  target.root = set ? &set->root() : plain_root.get();
+  target.base = base;
+  target.new_name = new_name;
+  target.set = set.get();
+  target.transaction = transaction.get();
+  return target;
+}
+
+Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
+  SinkSetup setup;
+  const auto missing = request.mode == SinkMode::commit ? MissingDirectory::make : MissingDirectory::leave;
+  // The guard comes before anything is made: an unmounted pool must not get a new set on the disk below it.
+  if (request.expected_set) {
+    NB_TRY_ASSIGN(const TargetPath before, resolve_target(request.destination, request.shape, MissingDirectory::leave,
+                                                          request.stay_within));
+    if (!before.exists) NB_TRY(guard_set(request, {before.directory, nullptr, {}, false}, nullptr));
+  }
+  NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));
+  setup.new_name = std::move(path.new_name);
+  setup.root_path = path.directory;
+  if (path.exists) {
+    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path.directory, request.stay_within));
+    setup.root_path = found.root_path;
+    setup.base = found.below;
+    NB_TRY(open_set(request, std::move(found), setup));
+  }
+  if (setup.set) {
+    setup.secret = setup.set->secret();
+  } else {
+    NB_TRY_ASSIGN(setup.secret, secret_for(request));
+  }
+  NB_TRY(take_locks(request, clock, setup));
+  return setup;
+}
+
+}  // namespace nb::session

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sink remembers while a run goes on: directories announced and not finished, files expected, links to make.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "hash/file_hasher.hpp"
+#include "scan/lister.hpp"
+#include "session/itemize.hpp"
+#include "session/stager.hpp"
+#include "txn/file_set.hpp"
+
+namespace nb::session {
+
+enum class SinkMode : std::uint8_t { commit, dry_run, verify };
+
+// Where a directory of the transfer is at the sink.
+enum class Where : std::uint8_t {
+  live,     // in the tree of the present generation
+  staged,   // new, being built in the stage
+  absent,   // new, in a dry run
+  skipped,  // could not be read here: it stays as it is, with everything below it
+};
+
+struct Location {
+  Where where = Where::absent;
+  std::uint64_t slot = 0;  // staged: below new/<slot>
+  RelPath below;           // staged: the directory's own path there; the root for the tree's top
+  bool adopted = false;    // staged by an interrupted run
+
+  [[nodiscard]] Location child(std::string_view name) const { return {where, slot, below.child(name), adopted}; }
+  // The directory itself as a spot.
+  [[nodiscard]] Spot spot() const {
+    if (below.is_root()) return {slot, false, {}, {}};
+    return {slot, true, below.parent(), std::string(below.name())};
+  }
+  // An entry of it.
+  [[nodiscard]] Spot entry(const std::string& name) const { return {slot, true, below, name}; }
+};
+
+// A directory whose listing is awaited or being worked on.
+struct SinkDirectory {
+  std::uint64_t id = 0;
+  RelPath path;      // below the transfer's root
+  std::uint64_t flags = 0;
+  Location location;
+  wire::ReplyKind reply = wire::ReplyKind::same;
+  std::uint64_t announced_entries = 0;
+  std::optional<scan::Listed> present;  // what is here: live, or adopted
+  std::size_t next_present = 0;         // how far the comparison has come in it
+  std::uint64_t next_index = 0;
+  std::string last_name;
+  bool began = false;                   // the first part of the listing has come
+  bool touched = false;                 // operations are planned in it: its time must be set again
+  bool opened_up = false;
+  std::optional<StagedNode> staged;     // itself, once it has its metadata
+  std::optional<fs::Metadata> own;      // as wanted
+};
+
+struct PresentEntry {
+  wire::Entry entry;
+  fs::Stat stat;
+};
+
+// A file whose content is on its way.
+struct ExpectedFile {
+  RelPath path;
+  Spot spot;
+  bool in_live = false;                 // enters by a journal operation of its own
+  std::optional<txn::Ident> replaced;
+  bool shared = false;                  // others will be linked to it
+  fs::Metadata meta;
+  std::uint64_t size = 0;
+};
+
+// A name that becomes a hard link once everything is staged.
+struct PendingLink {
+  RelPath path;
+  RelPath leader;
+  Spot spot;
+  bool in_live = false;
+  std::optional<txn::Ident> replaced;
+};
+
+// The file that content messages are about.
+struct Incoming {
+  wire::FileKey key;
+  std::unique_ptr<fs::File> file;  // none: its content is dropped (it could not be made)
+  hash::FileHasher hasher;
+  std::uint64_t at = 0;
+  std::uint64_t size = 0;
+  std::uint64_t since_writeback = 0;
+  fs::Metadata meta;
+};
+
+}  // namespace nb::session

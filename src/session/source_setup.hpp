@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SourceSetup: the tree a source reads from, with the locks that keep it one generation where it lies in file sets.
+// Used by serve (pull) and by the client (push).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "session/source_tree.hpp"
+#include "txn/lock.hpp"
+
+namespace nb::session {
+
+struct SourceSetup {
+  SourceTree tree;
+  scan::MetadataView view = scan::MetadataView::plain;
+  std::vector<std::unique_ptr<txn::FileSet>> sets;
+  std::vector<std::unique_ptr<txn::ReaderLock>> locks;
+};
+
+// Opens the sources; where they lie in a file set, finishes a commit that was interrupted there and keeps later ones
+// waiting while this lives.
+Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
+                                  const std::optional<std::string>& stay_within, Clock& clock);
+
+}  // namespace nb::session

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/source_tree.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+
+#include "fs/posix_directory.hpp"
+#include "session/user_path.hpp"
+
+namespace nb::session {
+namespace {
+
+// Merges the listings of several origins. Names stay sorted because a map is; the first origin wins, and directories of
+// one name are read together later.
+SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
+  struct Item {
+    wire::Entry entry;
+    fs::Stat stat;
+    Origins origins;
+  };
+  std::map<std::string, Item> items;
+  SourceListing out;
+  for (auto& [origin, listed] : parts) {
+    if (!out.listed.own) out.listed.own = listed.own;
+    out.listed.partial |= listed.partial;
+    out.listed.problems.insert(out.listed.problems.end(), listed.problems.begin(), listed.problems.end());
+    for (std::size_t i = 0; i < listed.entries.size(); ++i) {
+      wire::Entry& entry = listed.entries[i];
+      const auto it = items.find(entry.name);
+      if (it == items.end()) {
+        items.emplace(entry.name, Item{entry, listed.stats[i], {origin}});
+      } else if (it->second.entry.type == fs::FileType::directory && entry.type == fs::FileType::directory) {
+        it->second.origins.push_back(origin);
+      }
+    }
+  }
+  for (auto& [name, item] : items) {
+    out.listed.entries.push_back(std::move(item.entry));
+    out.listed.stats.push_back(item.stat);
+    out.origins.push_back(std::move(item.origins));
+  }
+  return out;
+}
+
+}  // namespace
+
+Status SourceTree::add(const std::string& source, const std::optional<std::string>& stay_within) {
+  NB_TRY_ASSIGN(SourcePath path, resolve_source(source, stay_within));
+  NB_TRY_ASSIGN(auto directory, fs::open_user_directory(path.directory));
+  if (path.name) {
+    NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
+    m_single_name = stat.type == fs::FileType::directory ? std::nullopt : path.name;
+  }
+  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name)});
+  return {};
+}
+
+Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
+                                    const std::optional<std::string>& stay_within) {
+  SourceTree tree;
+  for (const std::string& source : sources) {
+    const Status added = tree.add(source, stay_within);
+    if (added) continue;
+    Error error = added.error();
+    error.context = "source " + source;
+    if (error.code == Errc::path || sources.size() == 1) return tl::make_unexpected(std::move(error));
+    tree.m_problems.push_back(std::move(error));
+  }
+  if (tree.m_roots.empty()) return tl::make_unexpected(tree.m_problems.front());
+  if (sources.size() != 1) tree.m_single_name.reset();
+  return tree;
+}
+
+SourceDirectory SourceTree::root() const {
+  SourceDirectory root;
+  for (std::size_t i = 0; i < m_roots.size(); ++i) root.origins.push_back(static_cast<std::uint16_t>(i));
+  return root;
+}
+
+bool SourceTree::implied_root() const {
+  return std::all_of(m_roots.begin(), m_roots.end(), [](const Root& root) { return root.only.has_value(); });
+}
+
+std::string SourceTree::absolute(const SourceDirectory& directory) const {
+  const Root& root = m_roots[directory.origins.front()];
+  if (directory.path.is_root()) return root.path;
+  return (root.path == "/" ? "" : root.path) + "/" + directory.path.str();
+}
+
+std::vector<std::string> SourceTree::directories() const {
+  std::vector<std::string> paths;
+  for (const Root& root : m_roots) paths.push_back(root.path);
+  return paths;
+}
+
+std::vector<std::string> SourceTree::mounted_sources() const {
+  std::vector<std::string> mounted;
+  for (const Root& root : m_roots) {
+    const auto stat = root.only ? root.directory->stat_at(*root.only) : root.directory->stat();
+    if (!stat || !stat->mount_root || root.path == "/") continue;
+    mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
+  }
+  return mounted;
+}
+
+Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path) {
+  if (path.is_root()) return m_roots[origin].directory.get();
+  if (m_cached && m_cached_origin == origin && m_cached_path == path) return m_cached.get();
+  NB_TRY_ASSIGN(m_cached, m_roots[origin].directory->open_directory_path(path));
+  m_cached_origin = origin;
+  m_cached_path = path;
+  return m_cached.get();
+}
+
+// The root's listing: the named entries of some sources, the whole content of others.
+Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
+  std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  for (std::size_t i = 0; i < m_roots.size(); ++i) {
+    Root& root = m_roots[i];
+    const auto origin = static_cast<std::uint16_t>(i);
+    if (!root.only) {
+      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath()));
+      parts.emplace_back(origin, std::move(listed));
+      continue;
+    }
+    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only));
+    if (listed) parts.emplace_back(origin, std::move(*listed));
+  }
+  return merge(std::move(parts));
+}
+
+Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::Lister& lister) {
+  if (directory.path.is_root()) return list_root(lister);
+  if (m_roots.size() == 1) {
+    NB_TRY_ASSIGN(fs::Directory * handle, at(0, directory.path));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
+    return SourceListing{std::move(listed), {}};
+  }
+  std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  for (const std::uint16_t origin : directory.origins) {
+    NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
+    parts.emplace_back(origin, std::move(listed));
+  }
+  return merge(std::move(parts));
+}
+
+Result<std::unique_ptr<fs::File>> SourceTree::open_file(const RelPath& directory, std::uint16_t origin,
+                                                        std::string_view name) {
+  NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory));
+  return handle->open_file(name, fs::OpenMode::read);
+}
+
+}  // namespace nb::session

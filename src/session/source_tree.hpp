@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SourceTree: the sources of one run as a single tree, with rsync's rules: `dir` becomes the entry dir of the
+// destination, `dir/` (and `.`) its content. Several sources that meet under one name are merged, the first winning
+// where they disagree. Reads directories and opens files; used by Source from one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/directory.hpp"
+#include "scan/lister.hpp"
+
+namespace nb::session {
+
+// Which of the sources a directory or file comes from: indexes into the tree's roots, rising.
+using Origins = std::vector<std::uint16_t>;
+
+// A directory still to be read.
+struct SourceDirectory {
+  RelPath path;             // below the transfer's root
+  Origins origins;
+  bool is_mount = false;    // on another file system than its parent
+  fs::Stat stat;            // as its parent saw it; of no meaning for the root
+};
+
+struct SourceListing {
+  scan::Listed listed;                   // merged
+  std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
+  [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
+};
+
+class SourceTree {
+ public:
+  // Opens the sources, given as the user wrote them. One that is missing becomes a problem; Errc::not_found if all are.
+  // `stay_within` (an absolute real path) refuses everything outside it with Errc::path.
+  static Result<SourceTree> open(const std::vector<std::string>& sources,
+                                 const std::optional<std::string>& stay_within);
+
+  [[nodiscard]] SourceDirectory root() const;
+  [[nodiscard]] bool implied_root() const;                       // no source gives the root its content
+  [[nodiscard]] const std::optional<std::string>& single_name() const { return m_single_name; }
+  [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
+  // Absolute path of the file system object at `path`, for messages and the record of mount points.
+  [[nodiscard]] std::string absolute(const SourceDirectory& directory) const;
+  // Absolute real paths of the directories that hold the sources, for finding the file set they lie in.
+  [[nodiscard]] std::vector<std::string> directories() const;
+  // Sources that are themselves mount points.
+  [[nodiscard]] std::vector<std::string> mounted_sources() const;
+
+  Result<SourceListing> list(const SourceDirectory& directory, scan::Lister& lister);
+  // The file `name` of `directory` from the first of `origins`.
+  Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);
+
+ private:
+  struct Root {
+    std::unique_ptr<fs::Directory> directory;
+    std::string path;                 // absolute, real
+    std::optional<std::string> only;  // the one name in it that was asked for
+  };
+  SourceTree() = default;
+  Status add(const std::string& source, const std::optional<std::string>& stay_within);
+  Result<fs::Directory*> at(std::uint16_t origin, const RelPath& path);
+  Result<SourceListing> list_root(scan::Lister& lister);
+
+  std::vector<Root> m_roots;
+  std::optional<std::string> m_single_name;
+  std::vector<Error> m_problems;
+  // The directory opened last: listings and files come in runs from one directory.
+  std::unique_ptr<fs::Directory> m_cached;
+  std::uint16_t m_cached_origin = 0;
+  RelPath m_cached_path;
+};
+
+}  // namespace nb::session

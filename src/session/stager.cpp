@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/stager.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/failpoint.hpp"
+
+namespace nb::session {
+namespace {
+
+constexpr std::string_view k_default_acl = "system.posix_acl_default";
+constexpr std::string_view k_access_acl = "system.posix_acl_access";
+constexpr std::uint32_t k_staging_mode = 0700;
+
+// Room that must stay: for the journal, and so that applying it never meets a full disk.
+std::uint64_t reserve_of(const fs::Space& space) {
+  return std::min<std::uint64_t>(std::uint64_t{64} << 20, space.total_bytes / 50);
+}
+
+fs::Meant meant_of_entry(const wire::Entry& entry) { return {entry.type, entry.meta, entry.node}; }
+
+}  // namespace
+
+Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter)
+    : m_set(set), m_transaction(transaction), m_reporter(reporter) {}
+
+Spot Stager::new_spot() {
+  Spot spot;
+  spot.slot = m_transaction.next_slot();
+  return spot;
+}
+
+std::string Stager::name_of(const Spot& spot) {
+  return spot.in_tree ? spot.name : txn::Transaction::slot_name(spot.slot);
+}
+
+Result<fs::Directory*> Stager::directory(const Spot& spot) {
+  if (!spot.in_tree) return &m_transaction.slots();
+  if (m_cached && m_cached_slot == spot.slot && m_cached_below == spot.below) return m_cached.get();
+  NB_TRY_ASSIGN(const RelPath slot, RelPath::parse(txn::Transaction::slot_name(spot.slot)));
+  NB_TRY_ASSIGN(m_cached, m_transaction.slots().open_directory_path(slot.join(spot.below)));
+  NB_TRY_ASSIGN(const fs::Xattrs xattrs, m_cached->xattrs());
+  m_cached_inherits = std::any_of(xattrs.begin(), xattrs.end(), [](const auto& a) { return a.name == k_default_acl; });
+  m_cached_slot = spot.slot;
+  m_cached_below = spot.below;
+  return m_cached.get();
+}
+
+Stager::Inherits Stager::inherits(const Spot& spot) const {
+  return spot.in_tree && m_cached_inherits ? Inherits::acls : Inherits::nothing;
+}
+
+void Stager::note(const fs::Kept& kept, const std::string& path) {
+  if (kept.aside) ++m_kept_aside;
+  for (const std::string& kind : kept.lost) {
+    if (!m_lost_kinds.insert(kind).second) continue;
+    m_reporter.problem({Errc::metadata_lost, 0, path + ": " + kind});
+  }
+}
+
+// A directory's default ACL is given to whatever is made in it; here only what the source has may stay.
+static Status strip_inherited_acls(fs::Node& node) {
+  for (const std::string_view name : {k_access_acl, k_default_acl}) {
+    const Status removed = node.remove_xattr(std::string(name));
+    if (!removed && removed.error().sys_errno == EIO) return removed;
+  }
+  return {};
+}
+
+Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits) {
+  if (inherits == Inherits::acls) NB_TRY(strip_inherited_acls(node));
+  NB_TRY_ASSIGN(const fs::Stat now, node.stat());
+  NB_TRY_ASSIGN(fs::Kept kept, fs::keep_metadata(node, now, meant));
+  note(kept, path);
+  // Only size and times can have changed since, and the literal metadata tells the time.
+  txn::Ident ident = txn::ident_of(now);
+  if (ident.type == fs::FileType::regular) ident.mtime = kept.literal.mtime;
+  return StagedNode{ident, std::move(kept.literal)};
+}
+
+Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& entry) {
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  const std::string name = name_of(spot);
+  Status made;
+  if (entry.type == fs::FileType::symlink) {
+    made = dir->create_symlink(name, entry.target);
+  } else {
+    made = dir->create_node(name, entry.type, entry.node);
+  }
+  // A device that may not be made is kept as an empty file that says what it is.
+  if (!made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported) &&
+      entry.type != fs::FileType::symlink) {
+    NB_TRY_ASSIGN(const auto file, dir->create_file(name));
+    return settle(*file, meant_of_entry(entry), entry.name, inherits(spot));
+  }
+  NB_TRY(made);
+  NB_TRY_ASSIGN(const auto node, dir->open_node(name));
+  return settle(*node, meant_of_entry(entry), entry.name, entry.type == fs::FileType::symlink ? Inherits::nothing : inherits(spot));
+}
+
+Status Stager::make_directory(const Spot& spot) {
+  NB_FAILPOINT("session.stage.directory");
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  NB_TRY(dir->create_directory(name_of(spot)));
+  return {};
+}
+
+Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot) {
+  NB_FAILPOINT("session.stage.file");
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  return dir->create_file(name_of(spot));
+}
+
+Result<StagedNode> Stager::finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta,
+                                       const std::string& path) {
+  NB_FAILPOINT("session.stage.file_written");
+  return settle(file, {fs::FileType::regular, meta, {}}, path, inherits(spot));
+}
+
+Result<StagedNode> Stager::settle_directory(const Spot& spot, const fs::Metadata& meta, const std::string& path) {
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  NB_TRY_ASSIGN(const auto node, dir->open_directory(name_of(spot)));
+  NB_TRY_ASSIGN(StagedNode staged, settle(*node, {fs::FileType::directory, meta, {}}, path, inherits(spot)));
+  // Whatever the final mode is, staging goes on in it.
+  NB_TRY(node->set_mode(staged.literal.mode | k_staging_mode));
+  return staged;
+}
+
+Status Stager::finish_tree_directory(const Spot& spot, const fs::Metadata& literal) {
+  const RelPath below = spot.in_tree ? spot.below.child(spot.name) : RelPath();
+  return m_transaction.finish_staged_directory(spot.slot, below, literal.mode, literal.mtime);
+}
+
+Result<StagedNode> Stager::linked(const Spot& spot) {
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  NB_TRY_ASSIGN(const fs::Stat stat, dir->stat_at(name_of(spot)));
+  return StagedNode{txn::ident_of(stat), {}};
+}
+
+Result<StagedNode> Stager::link_staged(const Spot& from, const Spot& to) {
+  NB_TRY_ASSIGN(fs::Directory * source, directory(from));
+  NB_TRY_ASSIGN(const auto held, source->reopen());  // directory() may drop it for `to`
+  NB_TRY_ASSIGN(fs::Directory * target, directory(to));
+  NB_TRY(held->link(name_of(from), *target, name_of(to)));
+  return linked(to);
+}
+
+Result<StagedNode> Stager::link_live(const RelPath& set_path, const Spot& to) {
+  NB_TRY_ASSIGN(const auto parent, m_set.root().open_directory_path(set_path.parent()));
+  NB_TRY_ASSIGN(fs::Directory * target, directory(to));
+  NB_TRY(parent->link(set_path.name(), *target, name_of(to)));
+  return linked(to);
+}
+
+Result<fs::Metadata> Stager::literal_for(fs::FileType type, const fs::Metadata& meta, const std::string& path) {
+  fs::Directory& slots = m_transaction.slots();
+  const std::string name = txn::Transaction::slot_name(m_transaction.next_slot());
+  std::unique_ptr<fs::Node> probe;
+  if (type == fs::FileType::directory) {
+    NB_TRY_ASSIGN(probe, slots.create_directory(name));
+  } else {
+    NB_TRY_ASSIGN(probe, slots.create_file(name));
+  }
+  auto staged = settle(*probe, {type, meta, {}}, path, Inherits::nothing);
+  NB_TRY(type == fs::FileType::directory ? slots.remove_directory(name) : slots.remove_file(name));
+  if (!staged) return tl::make_unexpected(staged.error());
+  return std::move(staged->literal);
+}
+
+bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
+
+Status Stager::check_space() {
+  NB_TRY_ASSIGN(const fs::Space space, m_set.control().space());
+  if (space.free_bytes > reserve_of(space) && space.free_inodes > 16) return {};
+  return fail(Errc::no_space, "file set: only " + std::to_string(space.free_bytes >> 20) +
+                                  " MiB are left; free some space and run again, what was sent is kept");
+}
+
+}  // namespace nb::session

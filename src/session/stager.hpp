@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stager: makes everything new in the stage of a transaction, complete with metadata, and writes the journal operations
+// that bring it in. What the sink cannot represent is kept aside with the file (fs/kept_metadata.hpp) and counted; what
+// cannot even be kept is reported once per kind. Used by Sink from its one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "fs/kept_metadata.hpp"
+#include "session/reporter.hpp"
+#include "txn/transaction.hpp"
+
+namespace nb::session {
+
+// A place in the stage: new/<slot> itself, or `name` in the directory `below` of the tree new/<slot>.
+struct Spot {
+  std::uint64_t slot = 0;
+  bool in_tree = false;
+  RelPath below;     // in_tree only
+  std::string name;  // in_tree only
+};
+
+struct StagedNode {
+  txn::Ident ident;
+  fs::Metadata literal;  // what the inode has now
+};
+
+class Stager {
+ public:
+  Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter);
+
+  [[nodiscard]] Spot new_spot();
+  // The directory that holds `spot`, and its name there.
+  Result<fs::Directory*> directory(const Spot& spot);
+  [[nodiscard]] static std::string name_of(const Spot& spot);
+
+  // Symlink, FIFO, socket or device, as meant by `entry`.
+  Result<StagedNode> make_special(const Spot& spot, const wire::Entry& entry);
+  // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the journal).
+  Status make_directory(const Spot& spot);
+  Result<std::unique_ptr<fs::File>> create_file(const Spot& spot);
+  // A file whose content is complete gets its metadata.
+  Result<StagedNode> finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
+  // Gives a staged directory everything, then takes mode and mtime back to what staging needs; returns what the inode is
+  // to have in the end.
+  Result<StagedNode> settle_directory(const Spot& spot, const fs::Metadata& meta, const std::string& path);
+  Status finish_tree_directory(const Spot& spot, const fs::Metadata& literal);
+  // A second name for `from`, a staged file or one of the live tree.
+  Result<StagedNode> link_staged(const Spot& from, const Spot& to);
+  Result<StagedNode> link_live(const RelPath& set_path, const Spot& to);
+  // What a live file or directory would literally get if it were given `meta` (tried on a probe in the stage).
+  Result<fs::Metadata> literal_for(fs::FileType type, const fs::Metadata& meta, const std::string& path);
+
+  // This process may change the metadata of such a live file.
+  [[nodiscard]] static bool may_change(const fs::Stat& stat);
+
+  // Watches the free space; Errc::no_space while there is still a reserve.
+  Status check_space();
+  [[nodiscard]] std::uint64_t kept_aside() const { return m_kept_aside; }
+
+ private:
+  enum class Inherits : std::uint8_t { nothing, acls };
+  // Of what was just made at `spot`, whose directory() was the last one asked for.
+  [[nodiscard]] Inherits inherits(const Spot& spot) const;
+  Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
+  void note(const fs::Kept& kept, const std::string& path);
+  Result<StagedNode> linked(const Spot& spot);
+
+  txn::FileSet& m_set;
+  txn::Transaction& m_transaction;
+  Reporter& m_reporter;
+  std::unique_ptr<fs::Directory> m_cached;  // of the tree directory used last
+  std::uint64_t m_cached_slot = 0;
+  RelPath m_cached_below;
+  bool m_cached_inherits = false;
+  std::uint64_t m_kept_aside = 0;
+  std::set<std::string> m_lost_kinds;
+};
+
+}  // namespace nb::session

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Path strings as users write them, resolved on the machine they name, with rsync's rules for trailing slashes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace nb::session {
+
+struct SourcePath {
+  std::string directory;            // absolute and real
+  std::optional<std::string> name;  // one entry of it; none: the directory's whole content
+};
+
+// `dir/`, `.`, `..`, `dir/.` and `/` mean content; everything else the last component as an entry of its directory.
+// With `stay_within` (absolute, real) a relative path starts there, and one that leads outside is Errc::path.
+Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within);
+
+enum class MissingDirectory : std::uint8_t { make, leave };
+
+struct TargetPath {
+  std::string directory;                // absolute and real where it exists
+  bool exists = true;                   // false only with MissingDirectory::leave
+  std::optional<std::string> new_name;  // a single file takes this name
+};
+
+enum class SourceShape : std::uint8_t { tree, single_file };
+
+// Where a run writes to. An existing directory is itself; a missing one is made (its parent must exist), unless a single
+// file is written to a missing name without trailing slash: that gives the file its name, as does an existing file.
+Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape, MissingDirectory missing,
+                                  const std::optional<std::string>& stay_within);
+
+}  // namespace nb::session

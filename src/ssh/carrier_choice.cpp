@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparing `ssh -G` outputs and reading known_hosts markers.
+#include "ssh/carrier_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.hpp"
+#include "ssh/directives.hpp"
+
+namespace nb::ssh {
+namespace {
+
+constexpr std::string_view k_blanks = " \t\r";
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(k_blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
+}
+
+struct Pair {
+  std::string_view first;
+  std::string_view rest;
+};
+
+Pair cut_word(std::string_view text, std::string_view separators) {
+  const std::size_t end = std::min(text.find_first_of(separators), text.size());
+  const std::size_t next = std::min(text.find_first_not_of(separators, end), text.size());
+  return {text.substr(0, end), text.substr(next)};
+}
+
+// The spelling of the manual, for the directives that people meet most.
+constexpr auto k_spellings = std::to_array<std::string_view>(
+    {"AddressFamily", "BindAddress", "BindInterface", "CanonicalizeHostname", "CertificateFile", "CheckHostIP",
+     "ConnectionAttempts", "GSSAPIKeyExchange", "GlobalKnownHostsFile", "HostKeyAlias", "IPQoS", "IdentitiesOnly",
+     "IdentityAgent", "IdentityFile", "KnownHostsCommand", "LocalCommand", "NoHostAuthenticationForLocalhost",
+     "PKCS11Provider", "PermitLocalCommand", "PreferredAuthentications", "ProxyCommand", "ProxyJump",
+     "ProxyUseFdpass", "PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "RevokedHostKeys",
+     "SecurityKeyProvider", "SetEnv", "UserKnownHostsFile", "VerifyHostKeyDNS"});
+
+std::string spelling(const std::string& name) {
+  const auto* found = std::find_if(k_spellings.begin(), k_spellings.end(),
+                                   [&](std::string_view spelled) { return lower(spelled) == name; });
+  return found == k_spellings.end() ? name : std::string(*found);
+}
+
+bool is_plain_path(std::string_view value) {
+  return (value.starts_with('/') || value.starts_with("~/")) && value.find_first_of("%$\"") == std::string_view::npos;
+}
+
+bool is_single_path(const std::vector<std::string>& values) {
+  return values.size() == 1 && is_plain_path(values.front()) &&
+         values.front().find_first_of(k_blanks) == std::string::npos;
+}
+
+// Whether libssh can do what these values, which differ from the default, ask for.
+bool is_covered(const std::string& name, const std::vector<std::string>& values) {
+  const DirectiveRule* rule = find_directive(name);
+  if (rule == nullptr) return false;
+  switch (rule->handling) {
+    case Handling::honoured:
+    case Handling::irrelevant:
+      return true;
+    case Handling::honoured_once:
+      return is_single_path(values);
+    case Handling::honoured_path:
+      return std::all_of(values.begin(), values.end(), is_plain_path);
+  }
+  return false;
+}
+
+const std::vector<std::string>& values_of(const EffectiveConfig& config, const std::string& name) {
+  static const std::vector<std::string> k_none;
+  const auto found = config.find(name);
+  return found == config.end() ? k_none : found->second;
+}
+
+std::vector<std::string> differing(const EffectiveConfig& host, const EffectiveConfig& empty) {
+  std::vector<std::string> names;
+  for (const auto& entry : host) {
+    if (values_of(empty, entry.first) != entry.second) names.push_back(entry.first);
+  }
+  for (const auto& entry : empty) {
+    if (host.find(entry.first) == host.end()) names.push_back(entry.first);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+EffectiveConfig settings_from(const EffectiveConfig& host, const std::vector<std::string>& changed) {
+  EffectiveConfig settings;
+  for (const char* name : {"hostname", "port", "user"}) {
+    if (const auto& values = values_of(host, name); !values.empty()) settings[name] = values;
+  }
+  for (const std::string& name : changed) {
+    const DirectiveRule* rule = find_directive(name);
+    const auto& values = values_of(host, name);
+    if (rule != nullptr && rule->handling != Handling::irrelevant && !values.empty()) settings[name] = values;
+  }
+  return settings;
+}
+
+// Shell-like pattern with '*' and '?', case-insensitive by the caller's lowering.
+bool glob_match(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.substr(p).find_first_not_of('*') == std::string_view::npos;
+}
+
+// sshd(8), SSH_KNOWN_HOSTS FILE FORMAT: any pattern matches and no negated one does. A hashed name is taken to match.
+bool patterns_match(std::string_view patterns, const std::string& name) {
+  if (patterns.starts_with('|')) return true;
+  bool found = false;
+  for (std::string_view pattern : split(patterns, ',')) {
+    const bool negated = pattern.starts_with('!');
+    if (negated) pattern.remove_prefix(1);
+    if (!glob_match(lower(pattern), name)) continue;
+    if (negated) return false;
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+EffectiveConfig parse_effective_config(std::string_view text) {
+  EffectiveConfig config;
+  for (const std::string_view line : split(text, '\n')) {
+    const Pair pair = cut_word(trim(line), k_blanks);
+    if (!pair.first.empty()) config[lower(pair.first)].emplace_back(pair.rest);
+  }
+  return config;
+}
+
+CarrierChoice choose_carrier(const EffectiveConfig& host, const EffectiveConfig& empty, std::string_view host_label) {
+  const std::vector<std::string> changed = differing(host, empty);
+  std::vector<std::string> ignored;
+  for (const std::string& name : changed) {
+    if (!is_covered(name, values_of(host, name))) ignored.push_back(spelling(name));
+  }
+  CarrierChoice choice;
+  if (ignored.empty()) {
+    choice.settings = settings_from(host, changed);
+    return choice;
+  }
+  choice.carrier = Carrier::ssh_program;
+  choice.reason = join(ignored) + (ignored.size() == 1 ? " is" : " are") + " set for " + escape(host_label) +
+                  ": using the ssh program";
+  return choice;
+}
+
+std::vector<std::string> unsupported_directives(std::string_view config_text) {
+  std::vector<std::string> names;
+  for (const std::string_view raw : split(config_text, '\n')) {
+    const std::string_view line = trim(raw);
+    if (line.empty() || line.front() == '#') continue;
+    const std::string name = lower(cut_word(line, " \t=").first);
+    if (name == "match" || name == "include" || name == "ignoreunknown" || find_directive(name) != nullptr) continue;
+    names.push_back(spelling(name));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::string_view home) {
+  std::vector<std::string> files;
+  for (const char* directive : {"userknownhostsfile", "globalknownhostsfile"}) {
+    for (const std::string& line : values_of(config, directive)) {
+      for (const std::string_view file : split(line, ' ')) {
+        if (file.empty() || file == "none") continue;
+        files.push_back(file.starts_with("~/") ? std::string(home) + std::string(file.substr(1)) : std::string(file));
+      }
+    }
+  }
+  return files;
+}
+
+std::optional<std::string> marker_for_host(std::string_view known_hosts_text, std::string_view name,
+                                           std::uint16_t port) {
+  std::string wanted = lower(name);
+  if (port != 22) wanted = "[" + wanted + "]:" + std::to_string(port);
+  for (const std::string_view raw : split(known_hosts_text, '\n')) {
+    const std::string_view line = trim(raw);
+    if (!line.starts_with('@')) continue;
+    const Pair marker = cut_word(line, k_blanks);
+    if (patterns_match(cut_word(marker.rest, k_blanks).first, wanted)) return std::string(marker.first);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nb::ssh

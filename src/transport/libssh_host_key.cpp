@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host key checking. The answers of a person or of StrictHostKeyChecking concern unknown keys only: a changed key is
+// always refused, because nobody is asked in a nightly run and the data behind it is all there is.
+#include "base/text.hpp"
+#include "transport/libssh_session.hpp"
+
+namespace nb::transport {
+namespace {
+
+struct HostKey {
+  std::string type;
+  std::string fingerprint;  // "SHA256:..."
+};
+
+Result<HostKey> read_host_key(ssh_session session) {
+  ssh_key key = nullptr;
+  if (ssh_get_server_publickey(session, &key) != SSH_OK) return session_error(session, Errc::host_key, "host key");
+  unsigned char* hash = nullptr;
+  std::size_t hash_bytes = 0;
+  HostKey found;
+  const char* type = ssh_key_type_to_char(ssh_key_type(key));
+  found.type = type != nullptr ? type : "unknown type";
+  const int rc = ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &hash_bytes);
+  ssh_key_free(key);
+  if (rc != SSH_OK) return fail(Errc::host_key, "host key cannot be hashed");
+  char* text = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, hash_bytes);
+  ssh_clean_pubkey_hash(&hash);
+  if (text == nullptr) return fail(Errc::host_key, "no memory for a fingerprint");
+  found.fingerprint = text;
+  ssh_string_free_char(text);
+  return found;
+}
+
+std::string known_hosts_file(ssh_session session) {
+  char* value = nullptr;
+  if (ssh_options_get(session, SSH_OPTIONS_KNOWNHOSTS, &value) != SSH_OK || value == nullptr) return "known_hosts";
+  std::string file(value);
+  ssh_string_free_char(value);
+  return file;
+}
+
+// What the user types to look at the host as ssh does: ssh's own options, so that it means the same host.
+std::string ssh_command(const LibsshOptions& options) {
+  std::string command = "ssh";
+  if (options.config_file) command += " -F " + escape(*options.config_file);
+  if (options.host.port) command += " -p " + std::to_string(*options.host.port);
+  command += " " + (options.host.user ? *options.host.user + "@" : "") + options.host.name;
+  return command + " true";
+}
+
+std::string subject(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+  return host_and_port(session, options) + " shows the " + key.type + " key " + key.fingerprint;
+}
+
+Status remember(ssh_session session) {
+  if (ssh_session_update_known_hosts(session) == SSH_OK) return {};
+  return session_error(session, Errc::host_key, "write " + known_hosts_file(session));
+}
+
+Status check_unknown(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+  const std::string policy = setting(options, "stricthostkeychecking");
+  if (policy == "accept-new" || policy == "false") return remember(session);
+  const std::string what = subject(session, options, key);
+  if (policy != "true" && may_prompt(options)) {
+    const auto answer = options.prompt(PromptKind::confirm, what + ", which " + known_hosts_file(session) +
+                                                                " does not know.\nConnect, and remember it (yes/no)? ");
+    if (answer && *answer == "yes") return remember(session);
+  }
+  return fail(Errc::host_key, what + ", which " + known_hosts_file(session) +
+                                  " does not know. Compare the fingerprint with the host's own, then accept the key by "
+                                  "'" + ssh_command(options) + "' (or add what ssh-keyscan prints)");
+}
+
+tl::unexpected<Error> changed_error(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+  return fail(Errc::host_key,
+              "THE HOST KEY HAS CHANGED: " + subject(session, options, key) + ", but " + known_hosts_file(session) +
+                  " (or the global file) has another one. Somebody may be in between, or the host was set up anew. "
+                  "Nothing was sent. Only if the host's owner confirms the new key, remove the old one by "
+                  "'ssh-keygen -f " + known_hosts_file(session) + " -R HOST' and accept it by '" +
+                  ssh_command(options) + "'");
+}
+
+tl::unexpected<Error> other_type_error(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+  return fail(Errc::host_key, subject(session, options, key) + ", but " + known_hosts_file(session) +
+                                  " has only keys of other types for it. Compare the fingerprint with the host's own "
+                                  "and add this key too, by ssh-keyscan");
+}
+
+}  // namespace
+
+Status verify_host_key(ssh_session session, const LibsshOptions& options) {
+  NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
+  switch (ssh_session_is_known_server(session)) {
+    case SSH_KNOWN_HOSTS_OK:
+      return {};
+    case SSH_KNOWN_HOSTS_UNKNOWN:
+    case SSH_KNOWN_HOSTS_NOT_FOUND:
+      return check_unknown(session, options, key);
+    case SSH_KNOWN_HOSTS_CHANGED:
+      return changed_error(session, options, key);
+    case SSH_KNOWN_HOSTS_OTHER:
+      return other_type_error(session, options, key);
+    case SSH_KNOWN_HOSTS_ERROR:
+      break;
+  }
+  return session_error(session, Errc::host_key, "check the host key of " + host_and_port(session, options));
+}
+
+}  // namespace nb::transport

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options and connecting. What libssh takes from where: LibsshOptions::settings (what OpenSSH made of the
+// configuration) if there, else the files as libssh reads them; then what the caller gave explicitly.
+#include "transport/libssh_session.hpp"
+
+#include <fcntl.h>
+#include <libssh/callbacks.h>
+
+#include <array>
+#include <mutex>
+
+#include "base/text.hpp"
+#include "transport/fd_stream.hpp"
+
+namespace nb::transport {
+namespace {
+
+constexpr std::chrono::milliseconds k_default_connect_timeout{30000};
+
+Status init_library() {
+  static std::once_flag once;
+  static int result = SSH_ERROR;
+  std::call_once(once, [] { result = ssh_init(); });
+  if (result != SSH_OK) return fail(Errc::internal, "libssh does not initialize");
+  return {};
+}
+
+void log_line(int /*priority*/, const char* /*function*/, const char* buffer, void* userdata) {
+  const auto* on_log = static_cast<const std::function<void(std::string_view)>*>(userdata);
+  if (on_log != nullptr && *on_log) (*on_log)(buffer);
+}
+
+Status set_text(ssh_session session, ssh_options_e option, const std::string& value) {
+  if (ssh_options_set(session, option, value.c_str()) == SSH_OK) return {};
+  return session_error(session, Errc::unsupported, "ssh option '" + escape(value) + "'");
+}
+
+Status set_number(ssh_session session, ssh_options_e option, int value) {
+  if (ssh_options_set(session, option, &value) == SSH_OK) return {};
+  return session_error(session, Errc::unsupported, "ssh option");
+}
+
+struct Mapping {
+  const char* directive;
+  ssh_options_e option;
+};
+
+// Directives whose value libssh takes as it stands; identityfile alone may have several.
+constexpr auto k_mappings = std::to_array<Mapping>({
+    {"ciphers", SSH_OPTIONS_CIPHERS_C_S},
+    {"ciphers", SSH_OPTIONS_CIPHERS_S_C},
+    {"macs", SSH_OPTIONS_HMAC_C_S},
+    {"macs", SSH_OPTIONS_HMAC_S_C},
+    {"kexalgorithms", SSH_OPTIONS_KEY_EXCHANGE},
+    {"hostkeyalgorithms", SSH_OPTIONS_HOSTKEYS},
+    {"pubkeyacceptedalgorithms", SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES},
+    {"compression", SSH_OPTIONS_COMPRESSION},
+    {"userknownhostsfile", SSH_OPTIONS_KNOWNHOSTS},
+    {"globalknownhostsfile", SSH_OPTIONS_GLOBAL_KNOWNHOSTS},
+    {"identityagent", SSH_OPTIONS_IDENTITY_AGENT},
+    {"hostname", SSH_OPTIONS_HOST},
+    {"port", SSH_OPTIONS_PORT_STR},
+    {"user", SSH_OPTIONS_USER},
+});
+
+// libssh puts each added identity in front, so that the last one set is tried first.
+Status add_identities(ssh_session session, const std::vector<std::string>& files) {
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    NB_TRY(set_text(session, SSH_OPTIONS_ADD_IDENTITY, *file));
+  }
+  return {};
+}
+
+Status apply_settings(ssh_session session, const ssh::EffectiveConfig& settings) {
+  for (const Mapping& mapping : k_mappings) {
+    const auto found = settings.find(mapping.directive);
+    if (found == settings.end() || found->second.empty()) continue;
+    NB_TRY(set_text(session, mapping.option, found->second.front()));
+  }
+  const auto identities = settings.find("identityfile");
+  if (identities != settings.end()) NB_TRY(add_identities(session, identities->second));
+  return {};
+}
+
+Status apply_configuration(ssh_session session, const LibsshOptions& options) {
+  const bool process_files = false;
+  if (ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &process_files) != SSH_OK) {
+    return session_error(session, Errc::internal, "ssh options");
+  }
+  if (options.settings) return apply_settings(session, *options.settings);
+  const char* file = options.config_file ? options.config_file->c_str() : nullptr;
+  if (ssh_options_parse_config(session, file) != SSH_OK) {
+    const std::string name = file != nullptr ? escape(file) : "~/.ssh/config";
+    return session_error(session, Errc::usage, "read the ssh configuration " + name);
+  }
+  return {};
+}
+
+Status apply_algorithms(ssh_session session, const SshAlgorithms& algorithms) {
+  if (algorithms.ciphers) {
+    NB_TRY(set_text(session, SSH_OPTIONS_CIPHERS_C_S, *algorithms.ciphers));
+    NB_TRY(set_text(session, SSH_OPTIONS_CIPHERS_S_C, *algorithms.ciphers));
+  }
+  if (algorithms.macs) {
+    NB_TRY(set_text(session, SSH_OPTIONS_HMAC_C_S, *algorithms.macs));
+    NB_TRY(set_text(session, SSH_OPTIONS_HMAC_S_C, *algorithms.macs));
+  }
+  if (algorithms.kex) NB_TRY(set_text(session, SSH_OPTIONS_KEY_EXCHANGE, *algorithms.kex));
+  if (algorithms.host_keys) NB_TRY(set_text(session, SSH_OPTIONS_HOSTKEYS, *algorithms.host_keys));
+  return {};
+}
+
+std::chrono::milliseconds connect_timeout(const LibsshOptions& options) {
+  if (options.connect_timeout) return *options.connect_timeout;
+  const auto seconds = parse_u64(setting(options, "connecttimeout"));
+  if (seconds && *seconds > 0 && *seconds < 86400) return std::chrono::seconds(*seconds);
+  return k_default_connect_timeout;
+}
+
+Status apply_timeout(ssh_session session, std::chrono::milliseconds timeout) {
+  const long seconds = static_cast<long>(timeout.count() / 1000);
+  const long microseconds = static_cast<long>(timeout.count() % 1000) * 1000;
+  if (ssh_options_set(session, SSH_OPTIONS_TIMEOUT, &seconds) != SSH_OK ||
+      ssh_options_set(session, SSH_OPTIONS_TIMEOUT_USEC, &microseconds) != SSH_OK) {
+    return session_error(session, Errc::internal, "ssh timeout");
+  }
+  return {};
+}
+
+// After the configuration: what the user said on the command line wins over it.
+Status apply_explicit(ssh_session session, const LibsshOptions& options) {
+  if (options.host.user) NB_TRY(set_text(session, SSH_OPTIONS_USER, *options.host.user));
+  if (options.host.port) NB_TRY(set_text(session, SSH_OPTIONS_PORT_STR, std::to_string(*options.host.port)));
+  NB_TRY(add_identities(session, options.identity_files));
+  if (options.algorithm_rank == AlgorithmRank::above_config) NB_TRY(apply_algorithms(session, options.algorithms));
+  NB_TRY(apply_timeout(session, connect_timeout(options)));
+  NB_TRY(set_number(session, SSH_OPTIONS_NODELAY, 1));
+  NB_TRY(set_number(session, SSH_OPTIONS_LOG_VERBOSITY, options.on_log ? options.verbosity : SSH_LOG_NOLOG));
+  // With 0 libssh would take a changed key for a good one where a second known_hosts file does not know the host.
+  return set_number(session, SSH_OPTIONS_STRICTHOSTKEYCHECK, 1);
+}
+
+Errc connect_code(std::string_view text) {
+  if (text.find("imeout") != std::string_view::npos) return Errc::connect_timeout;
+  if (text.find("no match for method") != std::string_view::npos) return Errc::unsupported;
+  return Errc::connect;
+}
+
+std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
+
+bool authenticates_itself(std::string_view cipher) {
+  return cipher.find("gcm@") != std::string_view::npos || cipher.starts_with("chacha20-poly1305");
+}
+
+}  // namespace
+
+void SessionDeleter::operator()(ssh_session session) const {
+  // Also without a connection; otherwise it says goodbye first, without waiting.
+  ssh_disconnect(session);
+  ssh_free(session);
+}
+
+LogScope::LogScope(const std::function<void(std::string_view)>& on_log, int verbosity) {
+  ssh_set_log_callback(log_line);
+  // The callback takes it back as const.
+  ssh_set_log_userdata(const_cast<std::function<void(std::string_view)>*>(&on_log));
+  ssh_set_log_level(on_log ? verbosity : SSH_LOG_NOLOG);
+}
+
+LogScope::~LogScope() { ssh_set_log_userdata(nullptr); }
+
+tl::unexpected<Error> session_error(ssh_session session, Errc code, const std::string& what) {
+  const std::string reason = ssh_get_error(session);
+  return fail(code, reason.empty() ? what : what + ": " + escape(reason));
+}
+
+std::string setting(const LibsshOptions& options, std::string_view name) {
+  if (!options.settings) return {};
+  const auto found = options.settings->find(name);
+  return found == options.settings->end() || found->second.empty() ? "" : found->second.front();
+}
+
+bool may_prompt(const LibsshOptions& options) { return options.prompt && setting(options, "batchmode") != "yes"; }
+
+std::string host_and_port(ssh_session session, const LibsshOptions& options) {
+  unsigned int port = 22;
+  if (ssh_options_get_port(session, &port) != SSH_OK) port = 22;
+  const bool literal = options.host.name.find(':') != std::string::npos;
+  return (literal ? "[" + options.host.name + "]" : options.host.name) + ":" + std::to_string(port);
+}
+
+Result<SessionPtr> configure_session(const LibsshOptions& options) {
+  ignore_sigpipe();
+  NB_TRY(init_library());
+  SessionPtr session(ssh_new());
+  if (!session) return fail(Errc::internal, "no memory for an ssh session");
+  // Before any file is read: Host and Match look at it.
+  NB_TRY(set_text(session.get(), SSH_OPTIONS_HOST, options.host.name));
+  if (options.host.user) NB_TRY(set_text(session.get(), SSH_OPTIONS_USER, *options.host.user));
+  if (options.algorithm_rank == AlgorithmRank::below_config) {
+    NB_TRY(apply_algorithms(session.get(), options.algorithms));
+  }
+  NB_TRY(apply_configuration(session.get(), options));
+  NB_TRY(apply_explicit(session.get(), options));
+  return session;
+}
+
+Status connect_session(ssh_session session, const LibsshOptions& options) {
+  if (ssh_connect(session) != SSH_OK) {
+    return session_error(session, connect_code(ssh_get_error(session)), "connect to " + host_and_port(session, options));
+  }
+  // libssh does not: a program that we start later would keep the connection open behind our back.
+  if (::fcntl(ssh_get_fd(session), F_SETFD, FD_CLOEXEC) != 0) return fail_errno("fcntl");
+  return {};
+}
+
+SshNegotiated read_negotiated(ssh_session session) {
+  SshNegotiated found;
+  found.kex = text_or_empty(ssh_get_kex_algo(session));
+  found.cipher_in = text_or_empty(ssh_get_cipher_in(session));
+  found.cipher_out = text_or_empty(ssh_get_cipher_out(session));
+  if (!authenticates_itself(found.cipher_in)) found.mac_in = text_or_empty(ssh_get_hmac_in(session));
+  if (!authenticates_itself(found.cipher_out)) found.mac_out = text_or_empty(ssh_get_hmac_out(session));
+  found.server_version = text_or_empty(ssh_get_serverbanner(session));
+  ssh_key key = nullptr;
+  if (ssh_get_server_publickey(session, &key) == SSH_OK) {
+    found.host_key_type = text_or_empty(ssh_key_type_to_char(ssh_key_type(key)));
+    ssh_key_free(key);
+  }
+  return found;
+}
+
+}  // namespace nb::transport

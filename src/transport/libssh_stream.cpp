@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The callers' half of LibsshStream, which only touches what the mutex guards, and the factory.
+#include "transport/libssh_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/libssh_stream_impl.hpp"
+
+namespace nb::transport {
+namespace {
+
+Result<SessionPtr> log_in(const LibsshOptions& options) {
+  const LogScope log(options.on_log, options.verbosity);
+  NB_TRY_ASSIGN(SessionPtr session, configure_session(options));
+  NB_TRY(connect_session(session.get(), options));
+  NB_TRY(verify_host_key(session.get(), options));
+  NB_TRY(authenticate(session.get(), options));
+  return session;
+}
+
+}  // namespace
+
+void LibsshStream::wake_owner() {
+  if (std::exchange(m_sleeping, false)) signal_event_fd(m_wake.get());
+}
+
+Result<std::size_t> LibsshStream::read(std::span<std::byte> out, std::chrono::milliseconds inactivity) {
+  Lock lock(m_mutex);
+  const auto ready = [this] { return readable(); };
+  if (inactivity <= std::chrono::milliseconds::zero()) {
+    m_readable.wait(lock, ready);
+  } else if (!m_readable.wait_for(lock, inactivity, ready)) {
+    return fail(Errc::timeout, "read from " + m_address);
+  }
+  if (m_closed) return fail(Errc::connection_lost, "read from " + m_address);
+  if (m_in.empty() && at_eof()) return std::size_t{0};
+  if (m_in.empty()) return tl::make_unexpected(*m_failed);
+  const ByteView region = m_in.filled_region();
+  const std::size_t count = std::min(region.size(), out.size());
+  lock.unlock();
+  std::memcpy(out.data(), region.data(), count);
+  lock.lock();
+  m_in.consume(count);
+  // Not for every piece: the owner would copy a few bytes each time.
+  if (m_stalled && m_in.room() >= k_ring_bytes / 2) wake_owner();
+  return count;
+}
+
+Status LibsshStream::write_state() const {
+  if (m_closed) return fail(Errc::connection_lost, "write to " + m_address);
+  if (m_failed) return tl::make_unexpected(*m_failed);
+  if (m_remote_closed) return fail(Errc::connection_lost, "write to " + m_address + ": the remote program has ended");
+  if (m_eof_wanted) return fail(Errc::internal, "write after finish_writing");
+  return {};
+}
+
+Status LibsshStream::write(ByteView data) {
+  Lock lock(m_mutex);
+  const auto ready = [this] { return writable(); };
+  while (!data.empty()) {
+    if (m_options.write_inactivity <= std::chrono::milliseconds::zero()) {
+      m_writable.wait(lock, ready);
+    } else if (!m_writable.wait_for(lock, m_options.write_inactivity, ready)) {
+      return fail(Errc::timeout, "write to " + m_address);
+    }
+    NB_TRY(write_state());
+    const auto region = m_out.free_region();
+    const std::size_t count = std::min(region.size(), data.size());
+    lock.unlock();
+    std::memcpy(region.data(), data.data(), count);
+    lock.lock();
+    m_out.commit(count);
+    wake_owner();
+    data = data.subspan(count);
+  }
+  return {};
+}
+
+Status LibsshStream::finish_writing() {
+  const Lock lock(m_mutex);
+  if (m_closed) return fail(Errc::connection_lost, "finish writing to " + m_address);
+  if (m_failed) return tl::make_unexpected(*m_failed);
+  m_eof_wanted = true;
+  wake_owner();
+  return {};
+}
+
+void LibsshStream::close_now() {
+  const Lock lock(m_mutex);
+  m_closed = true;
+  wake_owner();
+  m_readable.notify_all();
+  m_writable.notify_all();
+}
+
+PeerEnd LibsshStream::wait_end(std::chrono::milliseconds limit) {
+  Lock lock(m_mutex);
+  m_ended.wait_for(lock, limit, [this] { return m_owner_done; });
+  PeerEnd end = m_end;
+  end.stderr_tail = m_stderr.tail();
+  return end;
+}
+
+std::string LibsshStream::describe() const {
+  std::string text = "libssh " + m_address + " (" + m_negotiated.kex + ", " + m_negotiated.host_key_type + ", " +
+                     m_negotiated.cipher_out;
+  if (!m_negotiated.mac_out.empty()) text += ", " + m_negotiated.mac_out;
+  return text + ")";
+}
+
+Result<std::unique_ptr<LibsshByteStream>> open_libssh_stream(LibsshOptions options) {
+  NB_TRY_ASSIGN(SessionPtr session, log_in(options));
+  NB_TRY_ASSIGN(Fd wake, make_event_fd());
+  auto stream = std::make_unique<LibsshStream>(std::move(options), std::move(session), std::move(wake));
+  NB_TRY(stream->start());
+  return stream;
+}
+
+}  // namespace nb::transport

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibsshStream: a ByteStream over an SSH session inside this process (libssh). Opening one connects, checks the host
+// key, logs in with keys and starts the remote command; after that one thread owns the session and moves data between
+// the connection and two bounded buffers of 4 MiB, woken by an eventfd. Nobody else touches libssh.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ssh/carrier_choice.hpp"
+#include "ssh/destination.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/process_stream.hpp"
+
+namespace nb::transport {
+
+enum class PromptKind : std::uint8_t {
+  secret,   // a passphrase: not echoed
+  confirm,  // "yes" accepts; anything else does not
+};
+
+// Asks the person at the terminal; nothing when they gave up. An empty function means that there is no terminal:
+// encrypted keys outside an agent are then skipped and unknown hosts refused.
+using Prompt = std::function<std::optional<std::string>(PromptKind kind, const std::string& text)>;
+
+// Algorithm lists in OpenSSH's comma form. Unset: what the configuration file or libssh's defaults say.
+struct SshAlgorithms {
+  std::optional<std::string> ciphers;
+  std::optional<std::string> macs;
+  std::optional<std::string> kex;
+  std::optional<std::string> host_keys;
+};
+
+// Whether SshAlgorithms give way where the configuration file names algorithms itself (a preference), or not (bench).
+enum class AlgorithmRank : std::uint8_t { below_config, above_config };
+
+struct LibsshOptions {
+  ssh::Host host;                          // name as the user wrote it; user and port override the configuration
+  std::string command;                     // for the remote shell: build it with ssh::shell_command
+  std::optional<std::string> config_file;  // this file alone; unset: ~/.ssh/config and /etc/ssh/ssh_config
+  // What `ssh -G` said (ssh_select): taken instead of any configuration file, which libssh then does not read. Without
+  // it libssh reads the files itself; StrictHostKeyChecking is then taken as "ask", whatever they say.
+  std::optional<ssh::EffectiveConfig> settings;
+  std::vector<std::string> identity_files;
+  SshAlgorithms algorithms;
+  AlgorithmRank algorithm_rank = AlgorithmRank::below_config;
+  // For each wait while connecting and logging in. Unset: ConnectTimeout of the settings, else 30 s.
+  std::optional<std::chrono::milliseconds> connect_timeout;
+  std::chrono::milliseconds write_inactivity{0};     // zero: wait for ever
+  int verbosity = 0;                                 // 0..4, libssh's own levels; lines go to on_log
+  std::function<void(std::string_view line)> on_log;
+  StderrLine on_stderr;
+  Prompt prompt;
+};
+
+// What was negotiated, for --stats, bench and the host's record. Empty fields: libssh does not say.
+struct SshNegotiated {
+  std::string kex;
+  std::string host_key_type;
+  std::string cipher_in;
+  std::string cipher_out;
+  std::string mac_in;   // empty for a cipher that authenticates itself
+  std::string mac_out;
+  std::string server_version;
+};
+
+class LibsshByteStream : public ByteStream {
+ public:
+  [[nodiscard]] virtual const SshNegotiated& negotiated() const = 0;
+};
+
+// Errc::connect or connect_timeout: no connection. Errc::host_key: unknown or changed key, with what to do about it in
+// the message. Errc::auth: no key was accepted; the message names what the server offers. Errc::unsupported: libssh and
+// the server (or the configured algorithm lists) have no algorithm in common, or libssh refuses a setting.
+Result<std::unique_ptr<LibsshByteStream>> open_libssh_stream(LibsshOptions options);
+
+}  // namespace nb::transport

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which carrier a host gets: libssh in this process, or the ssh program. libssh ignores most of ssh_config without a
+// word; so `ssh -G HOST` is compared with that of an empty configuration, and a directive that libssh would ignore
+// selects the program (the decision itself is pure: ssh/carrier_choice.hpp). This file runs the program and reads
+// known_hosts; session/ calls it once for each connection.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ssh/carrier_choice.hpp"
+#include "ssh/destination.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/libssh_stream.hpp"
+
+namespace nb::transport {
+
+struct SelectOptions {
+  ssh::Host host;
+  std::optional<std::string> config_file;  // as ssh -F
+  std::string ssh_program = "ssh";
+  std::chrono::milliseconds limit{30000};  // a `Match exec` may take its time
+};
+
+// Never fails because of what it finds: with no ssh program, libssh is chosen and the reason says what it ignores.
+// Errc::usage when ssh itself refuses the configuration file (its own message in the context).
+Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options);
+
+// The command line for a remote shell: the words of `rsh` (at least one), then -F (where the program is an ssh), -p and
+// -l where given, the host and the command as one word.
+std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, const ssh::Host& host,
+                                           const std::optional<std::string>& config_file, const std::string& command);
+
+struct RemoteOptions {
+  LibsshOptions libssh;                    // host, command and all else; used for either carrier as far as it applies
+  std::optional<std::string> rsh;          // -e: this program instead of choosing
+  std::function<void(const std::string&)> on_notice;  // "ProxyJump is set for rpi4: using the ssh program"
+};
+
+// Everything between an address and a stream: chooses the carrier and opens it. Where libssh could not log in or
+// agree on algorithms, the ssh program gets a try: it asks for passwords where libssh.prompt says that there is a
+// terminal, and asks nothing (BatchMode) otherwise. How an ssh program fares is known only from its end: see
+// explain_end().
+Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& options);
+
+// What the end of the remote program means when it came before nbackup had answered: Errc::remote_missing (the shell
+// found no nbackup), host_key, auth, connect or connect_timeout (from what an ssh program prints), else
+// connection_lost. The context has `who` and the last lines of standard error.
+Error explain_end(const PeerEnd& end, const std::string& who);
+
+}  // namespace nb::transport

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "txn/file_set.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/failpoint.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "fs/metadata.hpp"
+#include "txn/conflicts.hpp"
+#include "txn/journal.hpp"
+#include "txn/set_files.hpp"
+#include "txn/small_file.hpp"
+#include "txn/stage.hpp"
+#include "txn/text_record.hpp"
+
+namespace nb::txn {
+namespace {
+
+constexpr std::string_view k_temporary_name = ".nbackup.new";
+constexpr std::string_view k_secret_title = "nbackup secret";
+
+// Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
+constexpr std::array k_known_names{
+    std::string_view("conflict"), k_format_name,      std::string_view("head"),    k_head_new_name,
+    std::string_view("history"),  k_journal_name,     k_journal_new_name,          k_journal_undo_name,
+    k_lock_name,                  k_secret_name,      k_stages_name,
+};
+
+bool is_known(std::string_view name) {
+  return name.starts_with("manifest.db") || name.starts_with("sidecar") ||
+         std::find(k_known_names.begin(), k_known_names.end(), name) != k_known_names.end();
+}
+
+Bytes encode_secret(const hash::Secret& secret) {
+  TextRecordWriter out(k_secret_title);
+  out.line("key", to_hex(secret.stored()));
+  return out.finish();
+}
+
+Result<hash::Secret> decode_secret(ByteView data) {
+  NB_TRY_ASSIGN(TextRecordReader in, TextRecordReader::open(data, k_secret_title));
+  NB_TRY_ASSIGN(const std::string_view hex, in.line("key"));
+  NB_TRY(in.finish());
+  const std::optional<Bytes> key = from_hex(hex);
+  if (!key) return in.bad("bad key");
+  return hash::Secret::from_bytes(*key, Errc::bad_set);
+}
+
+// Somebody who is making a set at this moment holds the writer's lock in it.
+Status check_unused(const fs::Directory& temporary) {
+  const auto lock = temporary.open_file(k_lock_name, fs::OpenMode::read_write);
+  if (!lock) return lock.error().code == Errc::not_found ? Status() : tl::make_unexpected(lock.error());
+  NB_TRY_ASSIGN(const bool free, (*lock)->try_lock(fs::LockKind::exclusive, k_writer_byte));
+  if (!free) return fail(Errc::locked, "another process is making a file set here");
+  return {};
+}
+
+Status remove_temporary(fs::Directory& root) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_temporary_name));
+  if (!there) return {};
+  if (there->type != fs::FileType::directory) return fail(Errc::exists, std::string(k_temporary_name));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> temporary, root.open_directory(k_temporary_name));
+  NB_TRY(check_unused(*temporary));
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, temporary->list());
+  for (const fs::NamedType& entry : entries) {
+    if (!is_known(entry.name)) return fail(Errc::exists, std::string(k_temporary_name) + " holds foreign files");
+  }
+  return fs::remove_tree(root, k_temporary_name);
+}
+
+Result<SetFormat> new_format(Lifetime lifetime) {
+  SetFormat format;
+  format.lifetime = lifetime;
+  NB_TRY(random_bytes(format.uuid));
+  return format;
+}
+
+// Returns the lock on the new set, which keeps others from taking it for a leftover.
+Result<std::unique_ptr<fs::File>> fill(fs::Directory& control, const SetFormat& format, const hash::Secret& secret) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> lock, control.create_file(k_lock_name));
+  NB_TRY_ASSIGN(const bool locked, lock->try_lock(fs::LockKind::exclusive, k_writer_byte));
+  if (!locked) return fail(Errc::locked, "another process is removing this file set");
+  NB_TRY(lock->sync());
+  NB_TRY(write_new_file(control, k_format_name, encode(format)));
+  NB_TRY(write_new_file(control, k_secret_name, encode_secret(secret)));
+  NB_TRY(write_new_file(control, k_head_name, encode(Head{})));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, control.create_directory(k_stages_name));
+  NB_TRY(stages->sync());
+  NB_TRY(control.sync());
+  return lock;
+}
+
+}  // namespace
+
+FileSet::FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Directory> control, SetFormat format,
+                 hash::Secret secret)
+    : m_root(std::move(root)), m_control(std::move(control)), m_format(format), m_secret(std::move(secret)) {}
+
+Result<std::unique_ptr<FileSet>> FileSet::open(std::unique_ptr<fs::Directory> root) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->open_directory(k_control_name));
+  const auto damaged = [](const Error& error) {
+    // A control directory without its files is damage; an error of the disk is what it is.
+    return error.code == Errc::not_found ? fail(Errc::bad_set, error.context) : tl::make_unexpected(error);
+  };
+  const Result<Bytes> format_bytes = read_small_file(*control, k_format_name);
+  if (!format_bytes) return damaged(format_bytes.error());
+  NB_TRY_ASSIGN(const SetFormat format, decode_format(*format_bytes));
+  const Result<Bytes> secret_bytes = read_small_file(*control, k_secret_name);
+  if (!secret_bytes) return damaged(secret_bytes.error());
+  NB_TRY_ASSIGN(const hash::Secret secret, decode_secret(*secret_bytes));
+  std::unique_ptr<FileSet> set(new FileSet(std::move(root), std::move(control), format, secret));
+  const Status head = set->reload();
+  if (!head) return damaged(head.error());
+  return set;
+}
+
+Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> root, Lifetime lifetime,
+                                                 const hash::Secret& secret) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*root, k_control_name));
+  if (there) return fail(Errc::exists, std::string(k_control_name));
+  NB_TRY(remove_temporary(*root));
+  NB_TRY_ASSIGN(const SetFormat format, new_format(lifetime));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->create_directory(k_temporary_name));
+  NB_FAILPOINT("txn.create.made");
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, fill(*control, format, secret));
+  NB_FAILPOINT("txn.create.filled");
+  NB_TRY(root->rename(k_temporary_name, *root, k_control_name, fs::RenameMode::no_replace));
+  NB_FAILPOINT("txn.create.renamed");
+  NB_TRY(root->sync());
+  return std::unique_ptr<FileSet>(new FileSet(std::move(root), std::move(control), format, secret));
+}
+
+Status FileSet::reload() {
+  NB_TRY_ASSIGN(const Bytes bytes, read_small_file(*m_control, k_head_name));
+  NB_TRY_ASSIGN(m_head, decode_head(bytes));
+  return {};
+}
+
+Result<bool> FileSet::needs_recovery() {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> undoing, find_name(*m_control, k_journal_undo_name));
+  if (undoing) return true;
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(*m_control, k_journal_name));
+  if (!standing) return false;
+  const Result<Journal> journal = Journal::open(*m_control, k_journal_name);
+  // A damaged one is for recover() to report.
+  if (!journal) return true;
+  NB_TRY(reload());
+  return journal->header().transaction != m_head.transaction;
+}
+
+Status FileSet::remove_control() {
+  NB_TRY(remove_temporary(*m_root));
+  // Under the temporary name first: half of it removed is then no damaged set.
+  NB_TRY(m_root->rename(k_control_name, *m_root, k_temporary_name, fs::RenameMode::no_replace));
+  NB_TRY(m_root->sync());
+  NB_FAILPOINT("txn.remove.renamed");
+  NB_TRY(fs::remove_tree(*m_root, k_temporary_name));
+  return m_root->sync();
+}
+
+}  // namespace nb::txn

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileSet: an open destination root with its control directory `.nbackup`. Opening reads format, head and secret; it
+// takes no lock and changes nothing. Locks, transactions and recovery work on one of these.
+#pragma once
+
+#include <memory>
+
+#include "fs/directory.hpp"
+#include "hash/secret.hpp"
+#include "txn/records.hpp"
+
+namespace nb::txn {
+
+inline constexpr std::string_view k_control_name = ".nbackup";
+
+class FileSet {
+ public:
+  // Opens the set whose root this is. Errc::not_found: no control directory; Errc::bad_set: damaged or newer format.
+  static Result<std::unique_ptr<FileSet>> open(std::unique_ptr<fs::Directory> root);
+  // Makes the control directory, durably, so that it is there whole or not at all (a crash leaves a temporary name that
+  // the next create removes). Errc::exists if there is one.
+  static Result<std::unique_ptr<FileSet>> create(std::unique_ptr<fs::Directory> root, Lifetime lifetime,
+                                                 const hash::Secret& secret);
+
+  [[nodiscard]] fs::Directory& root() { return *m_root; }
+  [[nodiscard]] fs::Directory& control() { return *m_control; }
+  [[nodiscard]] const SetFormat& format() const { return m_format; }
+  [[nodiscard]] const Head& head() const { return m_head; }
+  [[nodiscard]] const hash::Secret& secret() const { return m_secret; }
+  // Reads head again, after a lock was taken or a recovery ran.
+  Status reload();
+  // Whether a commit was interrupted: a journal stands that head does not name as done.
+  [[nodiscard]] Result<bool> needs_recovery();
+  // Ephemeral sets: removes the control directory. Nothing of it may be needed any more.
+  Status remove_control();
+
+ private:
+  FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Directory> control, SetFormat format,
+          hash::Secret secret);
+  std::unique_ptr<fs::Directory> m_root;
+  std::unique_ptr<fs::Directory> m_control;
+  SetFormat m_format;
+  Head m_head;
+  hash::Secret m_secret;
+};
+
+}  // namespace nb::txn

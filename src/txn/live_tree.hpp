@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// LiveTree: the set's tree as apply and prepare reach into it: by RelPath, through a handle on the last parent.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "txn/records.hpp"
+#include "fs/directory.hpp"
+
+namespace nb::txn {
+
+// The file that the journal means: type and inode, for regular files size and mtime too. Never ctime or the number of
+// links: our own hard links change these.
+[[nodiscard]] bool matches(const fs::Stat& stat, const Ident& ident);
+[[nodiscard]] inline bool same_inode(const fs::Stat& a, const fs::Stat& b) {
+  return a.type == b.type && a.inode == b.inode && a.device == b.device;
+}
+
+class LiveTree {
+ public:
+  explicit LiveTree(fs::Directory& root) : m_root(root) {}
+
+  // The directory that holds the last component. Nothing if one of the parents is missing, no directory, or a symlink.
+  // Valid until the next call. `path` is not the root.
+  Result<fs::Directory*> parent_of(const RelPath& path);
+  // Nothing if it is not there, or its parent is not.
+  Result<std::optional<fs::Stat>> find(const RelPath& path);
+  Result<std::unique_ptr<fs::Node>> open_node(const RelPath& path);
+  Result<std::unique_ptr<fs::Directory>> open_directory(const RelPath& path);
+  // To be called when `path` has been moved or opened up: handles into it are no longer what they were.
+  void forget(const RelPath& path);
+  [[nodiscard]] fs::Directory& root() { return m_root; }
+
+ private:
+  fs::Directory& m_root;
+  RelPath m_parent_path;
+  std::unique_ptr<fs::Directory> m_parent;
+};
+
+}  // namespace nb::txn

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two locks of a file set, both on `.nbackup/lock` and both the kernel's (they end with their process). Byte 0: the
+// writer, for a whole run. Byte 1: readers share it; a commit takes it alone.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "txn/file_set.hpp"
+
+namespace nb::txn {
+
+class WriterLock {
+ public:
+  // Waits up to `wait`. Errc::locked names the holder ("backup@laptop, process 812, since 02:10"). A holder with the
+  // same token on this machine is our own ghost: it is sent SIGTERM (which a commit under way ignores) and waited for,
+  // at least 30 s.
+  static Result<std::unique_ptr<WriterLock>> acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
+                                                     Clock& clock);
+
+ private:
+  explicit WriterLock(std::unique_ptr<fs::File> file) : m_file(std::move(file)) {}
+  std::unique_ptr<fs::File> m_file;
+};
+
+// Fills pid, pid_start, boot_id and since of a note for this process.
+LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock& clock);
+
+class ReaderLock {
+ public:
+  // Errc::locked if a commit is being applied and does not end within `wait`.
+  static Result<std::unique_ptr<ReaderLock>> acquire(FileSet& set, std::chrono::seconds wait, Clock& clock);
+
+ private:
+  explicit ReaderLock(std::unique_ptr<fs::File> file) : m_file(std::move(file)) {}
+  std::unique_ptr<fs::File> m_file;
+};
+
+}  // namespace nb::txn

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names in the control directory and bytes of its lock file.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace nb::txn {
+
+inline constexpr std::string_view k_format_name = "format";
+inline constexpr std::string_view k_head_name = "head";
+inline constexpr std::string_view k_secret_name = "secret";
+inline constexpr std::string_view k_lock_name = "lock";
+
+// Bytes of the lock file. They exist for the kernel only, so the note that stands in the file does not matter.
+inline constexpr std::uint64_t k_writer_byte = 0;
+inline constexpr std::uint64_t k_reader_byte = 1;
+
+}  // namespace nb::txn

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "txn/small_file.hpp"
+
+namespace nb::txn {
+namespace {
+
+constexpr std::uint64_t k_max_small_bytes = std::uint64_t{64} << 10;
+
+}  // namespace
+
+Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view name) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.open_file(name, fs::OpenMode::read));
+  NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
+  if (stat.size > k_max_small_bytes) return fail(Errc::bad_set, std::string(name) + ": too large");
+  Bytes content(static_cast<std::size_t>(stat.size));
+  std::size_t filled = 0;
+  while (filled < content.size()) {
+    NB_TRY_ASSIGN(const std::size_t got, file->read_at(filled, std::span(content).subspan(filled)));
+    if (got == 0) break;
+    filled += got;
+  }
+  content.resize(filled);
+  return content;
+}
+
+Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.create_file(name));
+  NB_TRY(file->write_at(0, content));
+  return file->sync();
+}
+
+Status replace_file(fs::Directory& directory, std::string_view name, std::string_view temporary, ByteView content) {
+  NB_TRY(remove_if_there(directory, temporary));
+  NB_TRY(write_new_file(directory, temporary, content));
+  NB_TRY(directory.rename(temporary, directory, name, fs::RenameMode::replace));
+  return directory.sync();
+}
+
+Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name) {
+  Result<fs::Stat> stat = directory.stat_at(name);
+  if (stat) return std::optional<fs::Stat>(*stat);
+  if (stat.error().code == Errc::not_found) return std::optional<fs::Stat>();
+  return tl::make_unexpected(std::move(stat).error());
+}
+
+Status remove_if_there(fs::Directory& directory, std::string_view name) {
+  Status removed = directory.remove_file(name);
+  if (!removed && removed.error().code == Errc::not_found) return {};
+  return removed;
+}
+
+Result<std::unique_ptr<fs::Directory>> open_or_create_directory(fs::Directory& parent, std::string_view name) {
+  Result<std::unique_ptr<fs::Directory>> opened = parent.open_directory(name);
+  if (opened || opened.error().code != Errc::not_found) return opened;
+  return parent.create_directory(name);
+}
+
+}  // namespace nb::txn

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole small files, and names that may or may not be there.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "fs/directory.hpp"
+
+namespace nb::txn {
+
+// Errors: not_found; bad_set if it is larger than any of ours.
+Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view name);
+// A new file, content durable; its name is not (sync the directory).
+Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
+// `name` gets `content` as a whole, durably, by way of `temporary`: after a crash it has the old or the new one.
+Status replace_file(fs::Directory& directory, std::string_view name, std::string_view temporary, ByteView content);
+
+// Nothing if there is no such name.
+Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name);
+// Fine if there is none.
+Status remove_if_there(fs::Directory& directory, std::string_view name);
+Result<std::unique_ptr<fs::Directory>> open_or_create_directory(fs::Directory& parent, std::string_view name);
+
+}  // namespace nb::txn

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage's log: one record for each file that is complete in the stage. Append-only; a torn end, as a crash leaves
+// it, is cut off when the log is opened. What earlier runs logged is found by path through an index of 16 bytes a
+// record.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "txn/record_file.hpp"
+#include "txn/records.hpp"
+
+namespace nb::txn {
+
+class StageLog {
+ public:
+  // Opens `log` in the stage's directory or makes it.
+  static Result<StageLog> open(fs::Directory& stage);
+
+  Status append(const StagedRecord& record);
+  Status flush() { return m_writer.flush(); }
+  Status sync() { return m_writer.sync(); }
+  // The newest record for `path` among those that were there at open().
+  Result<std::optional<StagedRecord>> find(const RelPath& path);
+  [[nodiscard]] bool empty() const { return m_index.empty(); }
+  [[nodiscard]] std::uint64_t highest_slot() const { return m_highest_slot; }
+
+ private:
+  struct Entry {
+    std::uint64_t path_hash = 0;
+    std::uint64_t offset = 0;
+    friend auto operator<=>(const Entry&, const Entry&) = default;
+  };
+  StageLog(std::unique_ptr<fs::File> file, std::uint64_t size, std::vector<Entry> index, std::uint64_t highest_slot);
+  static Result<StageLog> start(std::unique_ptr<fs::File> file);
+  Result<StagedRecord> read(std::uint64_t offset);
+
+  RecordWriter m_writer;
+  std::uint64_t m_old_size;
+  std::vector<Entry> m_index;  // sorted
+  std::uint64_t m_highest_slot;
+};
+
+}  // namespace nb::txn

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "txn/transaction.hpp"
+
+#include "base/assert.hpp"
+#include "base/failpoint.hpp"
+#include "txn/commit.hpp"
+#include "txn/small_file.hpp"
+
+namespace nb::txn {
+
+struct Transaction::State : TransactionState {};
+
+Transaction::Transaction(std::unique_ptr<State> state) : m_state(std::move(state)) {}
+
+Transaction::~Transaction() {
+  // An orderly end loses nothing of the resume data; if this fails it is as after a crash.
+  if (m_state->progress == TransactionState::Progress::staging) static_cast<void>(m_state->stage.log->flush());
+}
+
+Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const WriterLock& lock, const TxId& id,
+                                                        Clock& clock) {
+  NB_TRY(recover(set, lock, clock));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
+  NB_TRY_ASSIGN(Stage stage, Stage::open(set, id));
+  std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}});
+  return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
+}
+
+fs::Directory& Transaction::slots() { return *m_state->stage.directories.fresh; }
+std::uint64_t Transaction::next_slot() { return m_state->stage.next_slot++; }
+std::string Transaction::slot_name(std::uint64_t slot) { return std::to_string(slot); }
+
+Result<std::optional<StagedRecord>> Transaction::find_staged(const RelPath& path) {
+  return m_state->stage.log->find(path);
+}
+
+bool Transaction::has_resume_data() const { return !m_state->stage.log->empty(); }
+
+Status Transaction::log_staged(const StagedRecord& record) {
+  NB_TRY(m_state->stage.log->append(record));
+  return failpoint("txn.stage.logged");
+}
+
+Status Transaction::flush_log() { return m_state->stage.log->flush(); }
+
+Status Transaction::finish_staged_directory(std::uint64_t slot, const RelPath& below_slot, std::uint32_t mode,
+                                            fs::Timestamp mtime) {
+  return m_state->stage.closing.append(encode(StagedDirectory{slot, below_slot, mode & 07777U, mtime}));
+}
+
+Status Transaction::add(const JournalOp& op) {
+  Stage& stage = m_state->stage;
+  if (const auto* metadata = std::get_if<SetMetadata>(&op)) {
+    // A directory's metadata may bar the way to what is below it, and change with it: always last.
+    if (metadata->target.type == fs::FileType::directory) return add_end(*metadata);
+  }
+  JournalOp adjusted = op;
+  if (auto* opener = std::get_if<OpenUp>(&adjusted)) {
+    if ((opener->old_mode & 0700U) == 0700U) return {};
+    opener->new_mode |= 0700U;
+  }
+  const Bytes encoded = encode(adjusted);
+  // What cannot be read back must be found here, not after the commit point.
+  NB_TRY(decode_journal_op(encoded));
+  if (std::holds_alternative<OpenUp>(adjusted)) return stage.openers.append(encoded);
+  if (std::holds_alternative<SetMetadata>(adjusted)) return stage.metadata.append(encoded);
+  return stage.moves.append(encoded);
+}
+
+Status Transaction::add_end(const SetMetadata& op) {
+  const Bytes encoded = encode(JournalOp(op));
+  NB_TRY(decode_journal_op(encoded));
+  return m_state->stage.ends.append(encoded);
+}
+
+std::uint64_t Transaction::operations() const {
+  const Stage& stage = m_state->stage;
+  return stage.openers.count + stage.moves.count + stage.metadata.count + stage.ends.count;
+}
+
+Result<CommitOutcome> Transaction::commit(const CommitOptions& options) { return txn::commit(*m_state, options); }
+
+Status Transaction::clean_up() {
+  FileSet& set = m_state->set;
+  NB_TRY_ASSIGN(const bool interrupted, set.needs_recovery());
+  // The journal still needs what is in the stage.
+  if (interrupted) return fail(Errc::recovery_failed, "a commit is not finished");
+  m_state->progress = TransactionState::Progress::ended;
+  NB_TRY(remove_stages(set.control()));
+  if (set.format().lifetime == Lifetime::permanent) return {};
+  // What somebody else put in the way is kept for them.
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> conflicts, find_name(set.control(), k_conflict_name));
+  return conflicts ? Status() : set.remove_control();
+}
+
+}  // namespace nb::txn

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the messages that begin, accompany and end a session: Hello, Open, Opened, ErrorMessage, Problem, Item,
+// Phase, RunResult, KeepAlive, Query, QueryReply, Goodbye. docs/protocol.md is the reference.
+#include "wire/fields.hpp"
+
+namespace nb::wire {
+namespace {
+
+constexpr std::uint64_t k_any = ~std::uint64_t{0};
+constexpr std::uint64_t k_open_flags = (std::uint64_t{k_flag_implied_root} << 1) - 1;
+constexpr std::uint64_t k_opened_flags = k_flag_implied_root | k_flag_single_file;
+using enum Presence;
+
+// Tags are on the wire: never renumber; see fields.hpp for what odd and even mean.
+template <class Visitor, class Message>
+void visit_hello(Visitor& v, Message& m) {
+  v.number(1, "version_min", m.version_min, k_any, required);
+  v.number(3, "version_max", m.version_max, k_any, required);
+  v.number(4, "features", m.features, k_any, optional);
+  v.label(6, "software", m.software);
+  v.number(8, "cpu_flags", m.cpu_flags, k_any, optional);
+  v.number(10, "listing_credit_bytes", m.listing_credit_bytes, k_any, optional);
+  v.number(12, "want_credit", m.want_credit, k_any, optional);
+  v.number(14, "inline_limit_bytes", m.inline_limit_bytes, k_any, optional);
+}
+
+template <class Visitor, class Message>
+void visit_open(Visitor& v, Message& m, std::uint64_t& operation) {
+  v.number(1, "operation", operation, 2, required);
+  v.id(3, "transaction", m.transaction);
+  v.label(4, "client", m.client);
+  v.flags(5, "flags", m.flags, k_open_flags);
+  v.path_text(7, "destination", m.destination);
+  v.file_name(9, "single_name", m.single_name);
+  v.list(11, "sources", m.sources, k_max_sources, k_max_path_bytes);
+  v.list(13, "filter_rules", m.filter_rules, k_max_filter_rules, k_max_filter_rule_bytes);
+  v.signed_number(15, "max_delete", m.max_delete, -2);
+  v.number(16, "wait_seconds", m.wait_seconds, k_max_seconds, optional);
+  v.number(18, "wait_readers_seconds", m.wait_readers_seconds, k_max_seconds, optional);
+  v.optional_id(19, "expected_set", m.expected_set);
+  v.secret(21, "secret", m.secret);
+}
+
+template <class Visitor, class Message>
+void visit_opened(Visitor& v, Message& m, std::uint64_t& resumes) {
+  v.optional_id(1, "set", m.set);
+  v.number(2, "generation", m.generation, k_any, optional);
+  v.secret(3, "secret", m.secret);
+  v.flags(7, "flags", m.flags, k_opened_flags);
+  v.file_name(9, "single_name", m.single_name);
+  v.number(10, "resumes", resumes, 1, optional);
+}
+
+template <class Visitor, class Message>
+void visit_result(Visitor& v, Message& m, std::uint64_t& committed) {
+  v.number(1, "committed", committed, 1, optional);
+  v.number(2, "generation", m.generation, k_any, optional);
+  v.number(4, "files_new", m.files_new, k_any, optional);
+  v.number(6, "files_changed", m.files_changed, k_any, optional);
+  v.number(8, "metadata_changed", m.metadata_changed, k_any, optional);
+  v.number(10, "deleted", m.deleted, k_any, optional);
+  v.number(12, "differences", m.differences, k_any, optional);
+  v.number(14, "content_bytes", m.content_bytes, k_any, optional);
+  v.number(16, "resumed_bytes", m.resumed_bytes, k_any, optional);
+  v.number(18, "kept_aside", m.kept_aside, k_any, optional);
+  v.number(20, "problems", m.problems, k_any, optional);
+  v.number(22, "worst_exit", m.worst_exit, 255, optional);
+}
+
+// ErrorMessage and Problem differ in their meaning only.
+template <class Message>
+void write_error(ByteWriter& out, const Message& m) {
+  out.varint(static_cast<std::uint64_t>(m.code));
+  out.varint(m.sys_errno);
+  out.string(clip(m.context, k_max_text_bytes));
+}
+
+template <class Message>
+Result<Message> read_error(ByteReader& in) {
+  Message m;
+  NB_TRY_ASSIGN(m.code, read_errc(in, "code"));
+  NB_TRY_ASSIGN(m.sys_errno, read_number(in, "errno", k_max_errno));
+  Result<std::string> context = in.string(k_max_text_bytes);
+  if (!context) return in_field(std::move(context).error(), "context");
+  m.context = std::move(*context);
+  return m;
+}
+
+Result<std::string> read_change(ByteReader& in) {
+  NB_TRY_ASSIGN(std::string change, read_c_string(in, "change", k_max_change_bytes, Emptiness::refused));
+  for (const char c : change) {
+    if (c < ' ' || c > '~') return in.bad("unprintable byte (change)");
+  }
+  return change;
+}
+
+}  // namespace
+
+template <>
+struct Body<Hello> {
+  static constexpr std::string_view k_what = "hello";
+  static void write(ByteWriter& out, const Hello& m) {
+    FieldWriter fields(out);
+    visit_hello(fields, m);
+  }
+  static Result<Hello> read(ByteReader& in) {
+    Hello m;
+    FieldReader fields(in);
+    visit_hello(fields, m);
+    NB_TRY(fields.finish());
+    if (m.version_min == 0 || m.version_min > m.version_max) return in.bad("version_min above version_max");
+    return m;
+  }
+};
+
+template <>
+struct Body<Open> {
+  static constexpr std::string_view k_what = "open";
+  static void write(ByteWriter& out, const Open& m) {
+    auto operation = static_cast<std::uint64_t>(m.operation);
+    FieldWriter fields(out);
+    visit_open(fields, m, operation);
+  }
+  static Result<Open> read(ByteReader& in) {
+    Open m;
+    std::uint64_t operation = 0;
+    FieldReader fields(in);
+    visit_open(fields, m, operation);
+    NB_TRY(fields.finish());
+    if (operation == 0) return in.bad("bad value of operation");
+    m.operation = static_cast<Operation>(operation);
+    return m;
+  }
+};
+
+template <>
+struct Body<Opened> {
+  static constexpr std::string_view k_what = "opened";
+  static void write(ByteWriter& out, const Opened& m) {
+    std::uint64_t resumes = m.resumes ? 1 : 0;
+    FieldWriter fields(out);
+    visit_opened(fields, m, resumes);
+  }
+  static Result<Opened> read(ByteReader& in) {
+    Opened m;
+    std::uint64_t resumes = 0;
+    FieldReader fields(in);
+    visit_opened(fields, m, resumes);
+    NB_TRY(fields.finish());
+    m.resumes = resumes != 0;
+    return m;
+  }
+};
+
+template <>
+struct Body<RunResult> {
+  static constexpr std::string_view k_what = "result";
+  static void write(ByteWriter& out, const RunResult& m) {
+    std::uint64_t committed = m.committed ? 1 : 0;
+    FieldWriter fields(out);
+    visit_result(fields, m, committed);
+  }
+  static Result<RunResult> read(ByteReader& in) {
+    RunResult m;
+    std::uint64_t committed = 0;
+    FieldReader fields(in);
+    visit_result(fields, m, committed);
+    NB_TRY(fields.finish());
+    m.committed = committed != 0;
+    return m;
+  }
+};
+
+template <>
+struct Body<ErrorMessage> {
+  static constexpr std::string_view k_what = "error";
+  static void write(ByteWriter& out, const ErrorMessage& m) { write_error(out, m); }
+  static Result<ErrorMessage> read(ByteReader& in) { return read_error<ErrorMessage>(in); }
+};
+
+template <>
+struct Body<Problem> {
+  static constexpr std::string_view k_what = "problem";
+  static void write(ByteWriter& out, const Problem& m) { write_error(out, m); }
+  static Result<Problem> read(ByteReader& in) { return read_error<Problem>(in); }
+};
+
+template <>
+struct Body<Item> {
+  static constexpr std::string_view k_what = "item";
+  static void write(ByteWriter& out, const Item& m) {
+    out.string(m.change);
+    out.string(m.path.str());
+    out.string(clip(m.detail, k_max_text_bytes));
+  }
+  static Result<Item> read(ByteReader& in) {
+    Item m;
+    NB_TRY_ASSIGN(m.change, read_change(in));
+    NB_TRY_ASSIGN(m.path, read_path(in, "path", Emptiness::allowed));
+    NB_TRY_ASSIGN(m.detail, read_c_string(in, "detail", k_max_text_bytes, Emptiness::allowed));
+    return m;
+  }
+};
+
+template <>
+struct Body<Phase> {
+  static constexpr std::string_view k_what = "phase";
+  static void write(ByteWriter& out, const Phase& m) { out.u8(static_cast<std::uint8_t>(m.kind)); }
+  static Result<Phase> read(ByteReader& in) {
+    NB_TRY_ASSIGN(const std::uint8_t kind, read_kind(in, "kind", static_cast<std::uint8_t>(PhaseKind::cleanup)));
+    return Phase{static_cast<PhaseKind>(kind)};
+  }
+};
+
+template <>
+struct Body<KeepAlive> {
+  static constexpr std::string_view k_what = "keep_alive";
+  static void write(ByteWriter&, const KeepAlive&) {}
+  static Result<KeepAlive> read(ByteReader&) { return KeepAlive{}; }
+};
+
+template <>
+struct Body<Query> {
+  static constexpr std::string_view k_what = "query";
+  static void write(ByteWriter& out, const Query& m) {
+    out.raw(m.transaction);
+    out.string(m.destination);
+  }
+  static Result<Query> read(ByteReader& in) {
+    Query m;
+    NB_TRY_ASSIGN(m.transaction, read_id(in, "transaction"));
+    NB_TRY_ASSIGN(m.destination, read_c_string(in, "destination", k_max_path_bytes, Emptiness::allowed));
+    return m;
+  }
+};
+
+template <>
+struct Body<QueryReply> {
+  static constexpr std::string_view k_what = "query_reply";
+  static void write(ByteWriter& out, const QueryReply& m) {
+    out.u8(m.committed ? 1 : 0);
+    out.varint(m.generation);
+  }
+  static Result<QueryReply> read(ByteReader& in) {
+    QueryReply m;
+    NB_TRY_ASSIGN(const std::uint8_t committed, read_bits(in, "committed", 1));
+    m.committed = committed != 0;
+    NB_TRY_ASSIGN(m.generation, read_number(in, "generation", k_any));
+    return m;
+  }
+};
+
+template <>
+struct Body<Goodbye> {
+  static constexpr std::string_view k_what = "goodbye";
+  static void write(ByteWriter&, const Goodbye&) {}
+  static Result<Goodbye> read(ByteReader&) { return Goodbye{}; }
+};
+
+Status check_open(const Open& open) {
+  Bytes body;
+  ByteWriter out(body);
+  encode_message(out, open);
+  // What the peer would refuse is found by doing what the peer does.
+  const Result<Open> decoded = decode_message<Open>(body);
+  if (!decoded) return fail(Errc::usage, decoded.error().context);
+  return {};
+}
+
+NB_WIRE_INSTANTIATE(Hello);
+NB_WIRE_INSTANTIATE(Open);
+NB_WIRE_INSTANTIATE(Opened);
+NB_WIRE_INSTANTIATE(RunResult);
+NB_WIRE_INSTANTIATE(ErrorMessage);
+NB_WIRE_INSTANTIATE(Problem);
+NB_WIRE_INSTANTIATE(Item);
+NB_WIRE_INSTANTIATE(Phase);
+NB_WIRE_INSTANTIATE(KeepAlive);
+NB_WIRE_INSTANTIATE(Query);
+NB_WIRE_INSTANTIATE(QueryReply);
+NB_WIRE_INSTANTIATE(Goodbye);
+
+}  // namespace nb::wire

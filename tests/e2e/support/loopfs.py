@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""File systems in files: loop mounts of ext4, xfs and btrfs, tmpfs mounts, and images as a power cut leaves them.
+
+A copy is taken of the image file while the file system is mounted: exactly what the kernel had written until then.
+The original is unmounted before the copy is mounted, because older kernels refuse (xfs) or confuse (btrfs) two mounts
+with one UUID.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+TYPES = ("ext4", "xfs", "btrfs")
+_MIN_MB = {"ext4": 16, "xfs": 300, "btrfs": 128}
+_MKFS = {
+    "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["mkfs.xfs", "-q", "-f"],
+    "btrfs": ["mkfs.btrfs", "-q", "-f"],
+}
+
+
+def missing(kind: str) -> str | None:
+    """Why a loop mount of this kind cannot be had here, or nothing."""
+    if os.geteuid() != 0:
+        return "loop mounts need root"
+    if kind == "tmpfs":
+        return None
+    if not os.path.exists("/dev/loop-control"):
+        return "no loop devices"
+    if shutil.which(f"mkfs.{kind}") is None:
+        return f"no mkfs.{kind}"
+    with open("/proc/filesystems", encoding="ascii") as known:
+        if kind not in known.read().split():
+            probe = subprocess.run(["modprobe", kind], capture_output=True, check=False)
+            if probe.returncode != 0:
+                return f"the kernel has no {kind}"
+    return None
+
+
+class LoopFs:
+    """One mounted file system in one file. Use as a context manager, or close() it."""
+
+    def __init__(self, work: Path, kind: str, size_mb: int = 320, name: str = "disk",
+                 image: Path | None = None) -> None:
+        self.kind = kind
+        self.work = work
+        self.mount = work / f"{name}.mnt"
+        self.image = image or work / f"{name}.img"
+        self.device = ""
+        self.mount.mkdir(parents=True, exist_ok=True)
+        if image is None:
+            with open(self.image, "wb") as out:
+                out.truncate(max(size_mb, _MIN_MB[kind]) << 20)
+            _run(*_MKFS[kind], str(self.image))
+        self._attach()
+
+    def _attach(self) -> None:
+        self.device = _run("losetup", "-f", "--show", str(self.image)).strip()
+        options = {"xfs": ["-o", "nouuid"]}.get(self.kind, [])
+        try:
+            _run("mount", "-t", self.kind, *options, self.device, str(self.mount))
+        except RuntimeError:
+            self._detach()
+            raise
+
+    def copy_image(self, name: str) -> Path:
+        """What a power cut at this instant leaves on the medium. Writes that the kernel still holds are not in it."""
+        target = self.work / f"{name}.img"
+        _run("cp", "--sparse=always", "--reflink=auto", str(self.image), str(target))
+        return target
+
+    def close(self, *, keep_image: bool = False) -> None:
+        if self.device:
+            unmount(self.mount)
+            self._detach()
+        if not keep_image:
+            self.image.unlink(missing_ok=True)
+
+    def _detach(self) -> None:
+        if self.device:
+            _run("losetup", "-d", self.device)
+            self.device = ""
+
+    def __enter__(self) -> "LoopFs":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Tmpfs:
+    """A tmpfs (or, with `bind`, another directory) mounted at a path that is made if need be."""
+
+    def __init__(self, mount: Path, size_mb: int = 16, bind: Path | None = None, options: str = "") -> None:
+        self.mount = mount
+        mount.mkdir(parents=True, exist_ok=True)
+        if bind is not None:
+            _run("mount", "--bind", str(bind), str(mount))
+            if options:
+                _run("mount", "-o", f"remount,bind,{options}", str(mount))
+        else:
+            extra = f",{options}" if options else ""
+            _run("mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0755{extra}", "nbackup-test", str(mount))
+
+    def close(self) -> None:
+        unmount(self.mount)
+
+    def __enter__(self) -> "Tmpfs":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def unmount(mount: Path) -> None:
+    """A process that was just killed may hold the mount for a moment longer."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            _run("umount", str(mount))
+            return
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                _run("umount", "-l", str(mount))
+                return
+            time.sleep(0.05)
+
+
+def _run(*argv: str) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

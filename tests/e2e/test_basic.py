@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job: push, verify and pull over every carrier, as a user would do it."""
+from __future__ import annotations
+
+import json
+import os
+import time
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support import tree
+from support.gen import make_tree
+from support.run import CARRIERS, Case, Outcome
+
+
+class MainJob(Case):
+    """One life of a set: first push, change, second push, verify, damage, pull back."""
+
+    def test_life_over_every_carrier(self) -> None:
+        for carrier in CARRIERS:
+            with self.subTest(carrier=carrier):
+                self._life(carrier)
+
+    def _life(self, carrier: str) -> None:
+        source, sink, back = (self.dir / carrier / name for name in ("source", "sink", "back"))
+        options = self.world.carrier_options(carrier)
+        forest = make_tree(source, f"basic-{carrier}", 150)
+        self._push_and_check(source, sink, carrier, options)
+        forest.mutate(40)
+        self._push_and_check(source, sink, carrier, options)
+        again = self.run_ok("push", "--delete", "-i", *options, f"{source}/", self.world.far(sink, carrier))
+        self.assertEqual(items(again), [], again.text)
+        self._damage_is_found(source, sink, carrier, options)
+        self.run_ok("pull", *options, self.world.far(f"{sink}/", carrier), back)
+        self.assert_same_tree(source, back, "pulled back", holes=True)
+        self.assertEqual(tree.control_files(back), [], "pull leaves nothing behind")
+
+    def _push_and_check(self, source: Path, sink: Path, carrier: str, options: list[str]) -> None:
+        self.run_ok("push", "--delete", *options, f"{source}/", self.world.far(sink, carrier))
+        self.assert_same_tree(source, sink, "pushed", holes=True)
+        self.assert_clean(sink)
+        self.run_ok("verify", *options, f"{source}/", self.world.far(sink, carrier))
+
+    def _damage_is_found(self, source: Path, sink: Path, carrier: str, options: list[str]) -> None:
+        """One flipped byte with size and time as before: only the content tells."""
+        path = next(p for p, e in sorted(tree.snapshot(sink).items()) if e.type == "file" and e.size > 10)
+        full = os.path.join(os.fsencode(sink), path)
+        before = os.stat(full)
+        with open(full, "r+b") as out:
+            first = out.read(1)
+            out.seek(0)
+            out.write(bytes([first[0] ^ 1]))
+        os.utime(full, ns=(before.st_mtime_ns, before.st_mtime_ns))
+        damaged = tree.snapshot(sink)
+        found = self.run_code(opt.DIFFERS, "verify", *options, f"{source}/", self.world.far(sink, carrier))
+        self.assertIn(printable(path), found.stdout.decode(errors="replace"), found.text)
+        self.assert_same_tree(damaged, sink, "verify changes nothing")
+        self.run_ok("push", "--delete", "-c", *options, f"{source}/", self.world.far(sink, carrier))
+        self.assert_same_tree(source, sink, "-c repairs")
+
+
+class Behaviour(Case):
+    """One option or rule each, over the local carrier."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.dir / "source"
+        self.sink = self.dir / "sink"
+
+    def _small(self) -> None:
+        (self.source / "sub").mkdir(parents=True)
+        for name in ("a", "b.tmp", "sub/c", "sub/d.tmp"):
+            (self.source / name).write_text(f"content of {name}\n")
+
+    def test_dry_run_changes_nothing(self) -> None:
+        self._small()
+        self.sink.mkdir()
+        outcome = self.run_ok("push", "-n", "-i", f"{self.source}/", self.sink)
+        self.assertIn("sub/c", "".join(items(outcome)), outcome.text)
+        self.assertEqual(os.listdir(self.sink), [])
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (self.source / "a").write_text("changed\n")
+        (self.source / "sub/c").unlink()
+        before = tree.snapshot(self.sink)
+        head = (self.sink / ".nbackup/head").read_bytes()
+        planned = items(self.run_ok("push", "-n", "-i", "--delete", f"{self.source}/", self.sink))
+        self.assert_same_tree(before, self.sink)
+        self.assertEqual(head, (self.sink / ".nbackup/head").read_bytes())
+        done = items(self.run_ok("push", "-i", "--delete", f"{self.source}/", self.sink))
+        self.assertEqual(sorted(planned), sorted(done), "a dry run says what the run then does")
+
+    def test_itemized_output(self) -> None:
+        self._small()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (self.source / "a").write_text("a longer content\n")
+        os.utime(self.source / "sub/c", ns=(10**18, 10**18))
+        (self.source / "b.tmp").unlink()
+        (self.source / "new").write_text("new")
+        os.symlink("a", self.source / "link")
+        lines = items(self.run_ok("push", "-i", "--delete", f"{self.source}/", self.sink))
+        text = "\n".join(lines)
+        for start, name in ((">f.st...... a", "size and time"), (">f+++++++++ new", "a new file"),
+                            ("*deleting   b.tmp", "a deletion"), ("cL+++++++++ link -> a", "a symlink")):
+            self.assertIn(start.replace(">f", "<f") if start.replace(">f", "<f") in text else start, text, name)
+        touched = [line for line in lines if line.endswith(" sub/c")]
+        self.assertRegex("".join(touched), r"^[<>.]f\.\.t\.\.\.\.\.\. sub/c$")
+
+    def test_delete_only_when_asked(self) -> None:
+        self._small()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (self.source / "a").unlink()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        self.assertTrue((self.sink / "a").exists())
+        self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+        self.assertFalse((self.sink / "a").exists())
+
+    def test_filters(self) -> None:
+        self._small()
+        rules = self.dir / "rules"
+        rules.write_text("# comment\n*.tmp\n")
+        self.run_ok("push", "--include", "b.tmp", "--exclude-from", rules, f"{self.source}/", self.sink)
+        self.assertTrue((self.sink / "b.tmp").exists())
+        self.assertFalse((self.sink / "sub/d.tmp").exists())
+        (self.sink / "sub/kept.tmp").write_text("not ours\n")
+        (self.sink / "sub/gone").write_text("extra\n")
+        self.run_ok("push", "--delete", "--exclude", "*.tmp", f"{self.source}/", self.sink)
+        self.assertTrue((self.sink / "sub/kept.tmp").exists(), "what is excluded is not deleted")
+        self.assertFalse((self.sink / "sub/gone").exists())
+
+    def test_trailing_slash_rule(self) -> None:
+        self._small()
+        self.run_ok("push", self.source, self.dir / "into")
+        self.assert_same_tree(self.source, self.dir / "into/source")
+        self.run_ok("push", f"{self.source}/", self.dir / "onto")
+        self.assert_same_tree(self.source, self.dir / "onto")
+
+    def test_several_sources(self) -> None:
+        self._small()
+        other = self.dir / "other"
+        other.mkdir()
+        (other / "x").write_text("x")
+        single = self.dir / "single"
+        single.write_text("single")
+        self.run_ok("push", self.source, f"{other}/", single, self.sink)
+        self.assert_same_tree(self.source, self.sink / "source")
+        self.assertEqual((self.sink / "x").read_text(), "x")
+        self.assertEqual((self.sink / "single").read_text(), "single")
+
+    def test_single_file_and_rename(self) -> None:
+        self._small()
+        self.sink.mkdir()
+        self.run_ok("push", self.source / "a", self.sink / "renamed")
+        self.assertEqual((self.sink / "renamed").read_text(), "content of a\n")
+        self.run_ok("push", self.source / "a", f"{self.sink}/")
+        self.assertEqual((self.sink / "a").read_text(), "content of a\n")
+        self.assertEqual(tree.control_files(self.sink), [], "a single file never makes a set")
+
+    def test_url_and_home_relative_paths(self) -> None:
+        self._small()
+        sshd = self.world.sshd
+        options = self.world.carrier_options("libssh")
+        url = f"ssh://nbtest:{sshd.port}{self.sink}"
+        self.run_ok("push", *options, f"{self.source}/", url)
+        self.assert_same_tree(self.source, self.sink)
+        server = self.world.script("rooted", f'#!/bin/sh\ncd {self.dir} && exec "$NB" "$@"\n'.replace(
+            '"$NB"', os.environ["NBACKUP"]))
+        self.run_ok("push", *self.world.carrier_options("fake", server), f"{self.source}/", "nbtest:relative")
+        home = Path(os.path.expanduser(f"~{os.environ.get('USER', 'root')}"))
+        places = [p for p in (self.dir / "relative", self.dir / "home/relative", home / "relative") if p.exists()]
+        self.assertEqual(len(places), 1, "a relative path starts at the remote home")
+        self.assert_same_tree(self.source, places[0])
+        if home in places[0].parents:
+            from support.run import remove_tree
+            remove_tree(places[0])
+
+    def test_control_directories_are_never_sent(self) -> None:
+        self._small()
+        (self.source / "sub/.nbackup").mkdir()
+        (self.source / "sub/.nbackup/head").write_text("foreign")
+        self.run_ok("push", f"{self.source}/", self.sink)
+        self.assertFalse((self.sink / "sub/.nbackup").exists())
+        (self.sink / "sub/.nbackup").mkdir()
+        self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+        self.assertTrue((self.sink / "sub/.nbackup").exists(), "nor deleted")
+
+    def test_wrong_use(self) -> None:
+        self._small()
+        for args in (["push"], ["push", self.source], ["frobnicate"], ["push", "--no-such-option", self.source, "x"],
+                     ["push", "--max-delete", "many", self.source, self.sink], ["push", "a:b", "c:d"]):
+            with self.subTest(args=args):
+                outcome = self.run_code(opt.USAGE, *args)
+                self.assertNotEqual(outcome.stderr, b"")
+        self.run_code((opt.PATH, opt.PARTIAL), "push", self.dir / "no-such-source", self.sink)
+        self.run_ok("--help")
+        self.run_ok("--version")
+
+    def test_remote_without_nbackup(self) -> None:
+        self._small()
+        outcome = self.run_code(opt.REMOTE_MISSING, "push", "-e", self.world.fake_rsh, "--remote-path",
+                                "/no/such/nbackup", f"{self.source}/", f"nbtest:{self.sink}")
+        self.assertIn(b"install", outcome.stderr.lower(), outcome.text)
+
+    def test_connection_refused(self) -> None:
+        self._small()
+        sshd = self.world.sshd
+        options = self.world.carrier_options("libssh")
+        sshd.close()
+        self.run_code(opt.CONNECT, "push", *options, f"{self.source}/", f"nbtest:{self.sink}")
+
+    def test_unknown_and_changed_host_key(self) -> None:
+        self._small()
+        known = self.world.sshd.dir / "known_hosts"
+        good = known.read_text()
+        for text in ("", good[:-20] + ("A" if good[-20] != "A" else "B") + good[-19:]):
+            known.write_text(text)
+            outcome = self.run_code(opt.CONNECT, "push", *self.world.carrier_options("libssh"), f"{self.source}/",
+                                    f"nbtest:{self.sink}")
+            self.assertIn(b"key", outcome.stderr.lower(), outcome.text)
+        self.assertFalse(self.sink.exists())
+
+    def test_json_parses(self) -> None:
+        self._small()
+        outcome = self.run_ok("push", "--json", "-i", f"{self.source}/", self.sink)
+        events = [json.loads(line) for line in outcome.stdout.splitlines()]
+        self.assertGreater(len(events), 1, outcome.text)
+        self.assertTrue(all(isinstance(event, dict) for event in events))
+
+    def test_cron_output_is_one_line(self) -> None:
+        self._small()
+        outcome = self.run_ok("push", f"{self.source}/", self.sink)
+        self.assertEqual(len((outcome.stdout + outcome.stderr).splitlines()), 1, outcome.text)
+        quiet = self.run_ok("push", "-q", f"{self.source}/", self.sink)
+        self.assertEqual(quiet.stdout + quiet.stderr, b"")
+
+    def test_log_file(self) -> None:
+        self._small()
+        self.run_ok("push", "--log-file", self.dir / "log", f"{self.source}/", self.sink)
+        self.assertGreater((self.dir / "log").stat().st_size, 0)
+
+    def test_status_and_age(self) -> None:
+        self._small()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        self.assertIn(str(self.sink).encode(), self.run_ok("status").stdout)
+        self.run_ok("status", "--max-age", "26h")
+        time.sleep(2.2)  # the age is what is tested here
+        self.run_code(opt.STALE, "status", "--max-age", "1s")
+
+    def test_init(self) -> None:
+        self.sink.mkdir()
+        self.run_ok("init", self.sink)
+        self.assertEqual((self.sink / ".nbackup").stat().st_mode & 0o777, 0o700)
+        self.assertNotEqual(self.world.run("init", self.sink).code, 0)
+        self._small()
+        self.run_ok("push", f"{self.source}/", self.sink / "below")
+        self.assertEqual(tree.control_files(self.sink), [os.fsencode(self.sink / ".nbackup")], "found by walking up")
+
+    def test_serve_root_and_read_only(self) -> None:
+        self._small()
+        pool = self.dir / "pool"
+        pool.mkdir()
+        forced = self.world.script("forced", f"#!/bin/sh\nexec {os.environ['NBACKUP']} serve --root {pool}\n")
+        options = ["-e", str(self.world.fake_rsh), "--remote-path", str(forced)]
+        self.run_ok("push", *options, f"{self.source}/", "nbtest:set")
+        self.assert_same_tree(self.source, pool / "set")
+        for outside in (f"{self.dir}/elsewhere", "../elsewhere"):
+            self.run_code((opt.PATH, opt.PARTIAL), "push", *options, f"{self.source}/", f"nbtest:{outside}")
+        self.assertFalse((self.dir / "elsewhere").exists())
+        reader = self.world.script(
+            "reader", f"#!/bin/sh\nexec {os.environ['NBACKUP']} serve --read-only --root {pool}\n")
+        options = ["-e", str(self.world.fake_rsh), "--remote-path", str(reader)]
+        (self.source / "a").write_text("changed")
+        before = tree.snapshot(pool)
+        self.assertNotEqual(self.world.run("push", *options, f"{self.source}/", "nbtest:set").code, 0)
+        self.assert_same_tree(before, pool)
+        self.run_ok("pull", *options, "nbtest:set/", self.dir / "back")
+        self.assert_same_tree(pool / "set", self.dir / "back")
+
+
+def items(outcome: Outcome) -> list[str]:
+    """The itemized lines of a run's output."""
+    lines = outcome.stdout.decode(errors="replace").splitlines()
+    return [line for line in lines if len(line) > 12 and (line[0] in "<>ch.*") and line[11] == " "]
+
+
+def printable(path: bytes) -> str:
+    """The part of a name that no escaping touches."""
+    runs = "".join(chr(c) if 0x21 <= c < 0x7F and c not in b"\\'\"" else "\0" for c in path).split("\0")
+    return max(runs, key=len)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dies at every failpoint, on either end; dies at random moments; is interrupted; resumes.
+
+After each: the destination is the old or the new tree, `recover` succeeds, a rerun reaches exactly the new tree and
+leaves nothing behind. NB_FULL=1 runs every failpoint at its first, second and fifth pass in every scenario.
+"""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support import tree
+from support.crash import ENDS, Scenario, build_scenarios, listed_failpoints, wait_gone, wait_stopped
+from support.run import FULL, PLAIN_USER, Case, Running
+
+COUNTS = (1, 2, 5)
+_passed: set[str] = set()  # failpoints that tests of this process died at
+_ran: set[str] = set()
+
+
+def plan(scenario: Scenario, name: str) -> list[tuple[str, str, int]]:
+    """(end, failpoint, pass) to die at: all of them, or each failpoint once and a seeded sample of the rest."""
+    every = [(end, point, count) for end in ENDS for point in sorted(scenario.hits[end]) for count in COUNTS]
+    if FULL:
+        return every
+    rng = random.Random(name)
+    rest = [case for case in every if case[2] > 1]
+    return [case for case in every if case[2] == 1] + rng.sample(rest, min(len(rest), 12))
+
+
+class Matrix(Case):
+    """Every failpoint that a scenario passes, on the end that passes it."""
+
+    USER = ""
+    SCENARIOS: tuple[str, ...] = ("push", "first", "pull", "resume", "recover")
+
+    def test_every_failpoint(self) -> None:
+        if self.USER:
+            self.need_root()
+        scenarios = build_scenarios(self, f"crash-{self.USER}", user=self.USER)
+        for name in self.SCENARIOS:
+            self.assertIn(name, scenarios, "no failpoint leads to this state")
+            self._scenario(name, scenarios[name])
+        _ran.add(type(self).__name__)
+
+    def _scenario(self, name: str, scenario: Scenario) -> None:
+        scenario.probe()
+        for end, point, count in plan(scenario, name):
+            with self.subTest(scenario=name, end=end, failpoint=point, at=count):
+                note = f"{name}: {end} dies at {point}@{count}"
+                target = scenario.fresh()
+                outcome = scenario.crash(target, {end: f"{point}=abort@{count}"})
+                if count == 1:
+                    if not (end == "server" and point.startswith("txn.cleanup.")):  # the client has its answer by then
+                        self.assertNotEqual(outcome.code, 0, f"{note}: did not die\n{outcome.text}")
+                    _passed.add(point)
+                scenario.judge(target, note, "new" if outcome.code == 0 and name != "recover" else "either")
+
+
+class PlainUserMatrix(Matrix):
+    """The same without privileges, over trees with 0555 directories."""
+
+    USER = PLAIN_USER
+
+
+class SecondCrash(Case):
+    """Recovery itself dies, at each of its failpoints in turn, until one recovery gets through."""
+
+    def test_recovery_dies_again_and_again(self) -> None:
+        scenarios = build_scenarios(self, "second-crash")
+        self.assertIn("recover", scenarios)
+        scenario = scenarios["recover"]
+        scenario.probe()
+        target = scenario.fresh()
+        for point in sorted(scenario.hits["client"]):
+            for count in (1, 2, 3):
+                outcome = scenario.crash(target, {"client": f"{point}=abort@{count}"})
+                _passed.add(point)
+                self.assertIn(outcome.code, (0, -signal.SIGKILL), outcome.text)
+        scenario.judge(target, "after a chain of crashes", "new")
+
+
+class Rollback(Case):
+    """An apply that cannot go on (a file made immutable after the checks) is undone; and dies while it is undone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.need_root()
+        self.scenario = build_scenarios(self, "rollback", entries=40)["push"]
+        self.scenario.probe()
+
+    def _stop_and_freeze(self, extra: str) -> tuple[Path, Path, int]:
+        """The server stands before its first apply operation, one target is immutable, and it goes on."""
+        target = self.scenario.fresh()
+        run, pid = start_to_commit_point(self, self.scenario, target, extra)
+        victim = last_changed_file(self, self.scenario, target)
+        chattr("+i", victim)
+        os.kill(pid, signal.SIGCONT)
+        code = run.wait().code
+        wait_gone(pid)
+        return target, victim, code
+
+    def test_immutable_file_met_while_applying(self) -> None:
+        target, victim, code = self._stop_and_freeze("")
+        chattr("-i", victim)
+        self.assertIn(code, (0, opt.ROLLED_BACK, opt.IO), "completed or rolled back, and said so")
+        state = self.scenario.judge(target, "rolled back", "either")
+        self.assertEqual(state, "new" if code == 0 else "old")
+
+    def test_dies_while_undoing(self) -> None:
+        for point in [p for p in listed_failpoints() if "undo" in p or "rollback" in p]:
+            for count in (1, 2) if FULL else (1,):
+                with self.subTest(failpoint=point, at=count):
+                    target, victim, code = self._stop_and_freeze(f"{point}=abort@{count}")
+                    chattr("-i", victim)
+                    _passed.add(point)
+                    self.assertNotEqual(code, 0)
+                    self.scenario.judge(target, f"died at {point}")
+
+
+class ForeignEdit(Case):
+    """Someone replaces a file between the commit point and its turn: kept in .nbackup/conflict, the rest goes on."""
+
+    FOREIGN = "written by someone else during the commit"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.scenario = build_scenarios(self, "foreign", entries=40)["push"]
+        self.scenario.probe()
+
+    def _edit(self, extra: str) -> tuple[Path, int]:
+        target = self.scenario.fresh()
+        run, pid = start_to_commit_point(self, self.scenario, target, extra)
+        victim = last_changed_file(self, self.scenario, target, replaced=True)
+        (self.dir / "foreign").write_text(self.FOREIGN)
+        os.replace(self.dir / "foreign", victim)
+        os.kill(pid, signal.SIGCONT)
+        code = run.wait().code
+        wait_gone(pid)
+        return target, code
+
+    def _check(self, target: Path) -> None:
+        self.assert_same_tree(self.scenario.new, target, "all but the foreign file is the new tree")
+        kept = [p for p in (target / ".nbackup/conflict").rglob("*") if p.is_file()]
+        self.assertIn(self.FOREIGN, [p.read_text(errors="replace") for p in kept], "the foreign file is kept")
+
+    def test_is_reported(self) -> None:
+        target, code = self._edit("")
+        self.assertEqual(code, opt.PARTIAL)
+        self._check(target)
+
+    def test_dies_while_setting_it_aside(self) -> None:
+        for point in [p for p in listed_failpoints() if "conflict" in p]:
+            with self.subTest(failpoint=point):
+                target, code = self._edit(f"{point}=abort")
+                _passed.add(point)
+                self.assertNotEqual(code, 0)
+                recovered = self.world.run("recover", target)
+                self.assertIn(recovered.code, (0, opt.PARTIAL), recovered.text)
+                self._check(target)
+
+
+def start_to_commit_point(case: Case, scenario: Scenario, target: Path, extra: str) -> tuple[Running, int]:
+    """A push whose server has passed the commit point and applied nothing yet."""
+    run = scenario.start(target, {"server": "txn.commit.point=stop" + (f",{extra}" if extra else "")})
+    pid = case.world.server_pid()
+    case.assertTrue(wait_stopped(pid), "does not stop at the commit point")
+    return run, pid
+
+
+def last_changed_file(case: Case, scenario: Scenario, target: Path, *, replaced: bool = False) -> Path:
+    """The last file in order that the push replaces or removes, so that much is done before its turn comes."""
+    for path, entry in sorted(scenario.old.items(), reverse=True):
+        after = scenario.new.get(path)
+        if entry.type != "file" or entry.links or (replaced and (after is None or after.links)):
+            continue
+        if after is None or (after.type == "file" and after.digest != entry.digest):
+            live = target / os.fsdecode(path)
+            if live.is_file() and not live.is_symlink():
+                return live
+    case.fail("the trees have no such file")
+
+
+def chattr(flag: str, path: Path) -> None:
+    subprocess.run(["chattr", flag, "--", str(path)], check=True, capture_output=True)
+
+
+class Killed(Case):
+    """SIGKILL at random moments, SIGINT, SIGTERM."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.scenario = build_scenarios(self, "killed", entries=800, changes=300)["push"]
+
+    def test_kill_9_at_random_moments(self) -> None:
+        begin = time.monotonic()
+        self.scenario.probe()
+        whole = time.monotonic() - begin
+        rng = random.Random(9)
+        for number in range(150 if FULL else 16):
+            end = ENDS[number % 2]
+            delay = rng.uniform(0, whole)
+            with self.subTest(end=end, number=number, delay=delay):
+                target = self.scenario.fresh()
+                run = self.scenario.start(target)
+                pid = run.process.pid if end == "client" else self.world.server_pid()
+                time.sleep(delay)  # the moment is the test's subject
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                run.wait()
+                self.scenario.wait_for_server()
+                self.scenario.judge(target, f"{end} killed after {delay:.3f} s")
+
+    def test_interrupt_keeps_the_stage(self) -> None:
+        self.scenario.probe()
+        point = next((p for p in sorted(self.scenario.hits["client"]) if p.startswith("session.")), None)
+        if point is None:
+            self.skipTest("the client passes no failpoint")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                target = self.scenario.fresh()
+                run = self.scenario.start(target, {"client": f"{point}=stop"})
+                self.assertTrue(wait_stopped(run.process.pid))
+                run.kill(number)
+                run.kill(signal.SIGCONT)
+                outcome = run.wait()
+                self.assertEqual(outcome.code, opt.INTERRUPTED, outcome.text)
+                self.scenario.wait_for_server()
+                self.scenario.judge(target, "interrupted", "old")
+
+
+class Resume(Case):
+    """A first push of many files, killed at 90 %: the rerun sends under 12 % of the bytes."""
+
+    FILES = 100_000 if FULL else 20_000
+
+    def test_rerun_sends_the_rest_only(self) -> None:
+        source, sink = self.dir / "source", self.dir / "sink"
+        total = self._many_files(source)
+        proxy = Path(__file__).parent / "support" / "proxy.py"
+        counts = self.dir / "counts"
+        server = self.world.server()
+        options = ["--remote-path", str(server), "-e", f"python3 {proxy} --count {counts} -- {self.world.sshd.rsh}"]
+        slow = ["--bwlimit", str(total // 1024 // 12)]
+        run = self.world.spawn("push", *slow, *options, f"{source}/", f"nbtest:{sink}")
+        pid = self.world.server_pid()
+        self._wait_until_staged(sink, int(self.FILES * 0.9))
+        run.kill()
+        run.wait()
+        wait_gone(pid)
+        self.assertEqual([n for n in os.listdir(sink) if n != ".nbackup"], [], "killed before the commit")
+        self.run_ok("push", *options, f"{source}/", f"nbtest:{sink}", timeout=600)
+        sent = int(counts.read_text().split()[0])
+        self.assertLess(sent, total * 0.12, f"sent {sent} of {total} bytes again")
+        self.assert_same_tree(source, sink)
+        self.assert_clean(sink)
+
+    def _many_files(self, source: Path) -> int:
+        rng, total = random.Random(90), 0
+        for number in range(self.FILES):
+            if number % 200 == 0:
+                here = source / f"d{number // 200}"
+                here.mkdir(parents=True)
+            size = rng.randrange(2000, 14_000)
+            (here / f"f{number}").write_bytes(rng.randbytes(size))
+            total += size
+        return total
+
+    def _wait_until_staged(self, sink: Path, count: int) -> None:
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline:
+            stage = sink / ".nbackup" / "tx"
+            if stage.exists() and sum(len(files) for _, _, files in os.walk(stage)) >= count:
+                return
+            time.sleep(0.1)
+        self.fail(f"never {count} files in the stage")
+
+
+class ZCoverage(unittest.TestCase):
+    """Runs last: every failpoint in the sources was died at by a test above."""
+
+    def test_every_failpoint_is_hit(self) -> None:
+        if not {"Matrix", "PlainUserMatrix"} <= _ran:
+            self.skipTest("the matrices did not run in this process")
+        self.assertEqual([name for name in listed_failpoints() if name not in _passed], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

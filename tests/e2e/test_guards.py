@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that stop themselves, runs that meet each other, and sources that change while they are read."""
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import threading
+import unittest
+from pathlib import Path
+
+from support import loopfs, options as opt, tree
+from support.crash import own_by_plain_user, wait_gone, wait_stopped
+from support.gen import make_tree
+from support.run import PLAIN_USER, Case, Running, remove_tree
+
+
+class Pushed(Case):
+    """A small tree in dir/source, pushed to dir/sink."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+        (self.source / "sub/deep").mkdir(parents=True)
+        for name in ("a", "b", "c", "d", "sub/e", "sub/f", "sub/deep/g"):
+            (self.source / name).write_text(f"first content of {name}\n")
+        self.run_ok("push", f"{self.source}/", self.sink)
+        self.old = tree.snapshot(self.sink)
+
+    def push(self, *options: str) -> list[str]:
+        return ["push", *options, f"{self.source}/", str(self.sink)]
+
+    def start_server(self, failpoint: str, *options: str) -> tuple[Running, int]:
+        """A push whose server stands at a failpoint."""
+        server = self.world.carrier_options("fake", self.world.server(f"{failpoint}=stop"))
+        run = self.world.spawn("push", *server, *options, f"{self.source}/", f"nbtest:{self.sink}")
+        pid = self.world.server_pid()
+        self.assertTrue(wait_stopped(pid), f"never at {failpoint}")
+        return run, pid
+
+
+class Guards(Pushed):
+    def test_empty_source(self) -> None:
+        remove_tree(self.source)
+        self.source.mkdir()
+        for extra in ((), ("--delete",)):
+            outcome = self.run_code(opt.EMPTY_SOURCE, *self.push(*extra))
+            self.assertIn(opt.ALLOW_EMPTY.encode(), outcome.stderr, "the way out is named")
+            self.assert_same_tree(self.old, self.sink)
+        self.run_ok(*self.push("--delete", opt.ALLOW_EMPTY))
+        self.assertEqual(os.listdir(self.sink), [".nbackup"])
+
+    def test_mount_point_gone(self) -> None:
+        self.need_root()
+        with loopfs.Tmpfs(self.source / "mounted", 4) as disk:
+            (disk.mount / "x").write_text("x")
+            self.run_ok(*self.push())
+        before = tree.snapshot(self.sink)
+        outcome = self.run_code(opt.MOUNT_GONE, *self.push("--delete"))
+        self.assertIn(b"mounted", outcome.stderr, outcome.text)
+        self.assertIn(opt.ALLOW_UNMOUNTED.encode(), outcome.stderr, outcome.text)
+        self.assert_same_tree(before, self.sink)
+        self.run_ok(*self.push("--delete", opt.ALLOW_UNMOUNTED))
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_set_missing(self) -> None:
+        self.sink.rename(self.dir / "elsewhere")
+        self.sink.mkdir()  # the mount point of a disk that is not there
+        outcome = self.run_code(opt.SET_MISSING, *self.push())
+        self.assertIn(opt.NEW_SET.encode(), outcome.stderr, outcome.text)
+        self.assertEqual(os.listdir(self.sink), [])
+        self.run_ok(*self.push(opt.NEW_SET))
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_max_delete(self) -> None:
+        for name in ("a", "b", "c"):
+            (self.source / name).unlink()
+        outcome = self.run_code(opt.MAX_DELETE, *self.push("--delete", "--max-delete", "2"))
+        self.assertIn(b"--max-delete", outcome.stderr, outcome.text)
+        self.assert_same_tree(self.old, self.sink, "nothing is committed")
+        self.run_ok(*self.push("--delete", "--max-delete", "3"))
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_max_delete_by_default(self) -> None:
+        many = self.source / "many"
+        many.mkdir()
+        for number in range(1600):
+            (many / f"n{number}").touch()
+        self.run_ok(*self.push())
+        before = tree.snapshot(self.sink)
+        shutil.rmtree(many)
+        self.run_code(opt.MAX_DELETE, *self.push("--delete"))
+        self.assert_same_tree(before, self.sink)
+        self.run_ok(*self.push("--delete", "--max-delete", "-1"))
+        self.assert_same_tree(self.source, self.sink)
+
+
+class Together(Pushed):
+    def test_second_writer(self) -> None:
+        (self.source / "a").write_text("second content\n")
+        run, pid = self.start_server("session.sink.locked")
+        outcome = self.run_code(opt.LOCKED, *self.push())
+        self.assertIn(str(pid).encode(), outcome.stderr, f"the holder is named\n{outcome.text}")
+        self.run_code(opt.LOCKED, *self.push("--wait", "1"))
+        waiting = self.world.spawn(*self.push("--wait", "60"))
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(run.wait().code, 0)
+        self.assertEqual(waiting.wait().code, 0)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_lock_dies_with_its_process(self) -> None:
+        run, pid = self.start_server("session.sink.locked")
+        os.kill(pid, signal.SIGKILL)
+        run.wait()
+        wait_gone(pid)
+        self.run_ok(*self.push())
+
+    def test_reader_during_a_commit(self) -> None:
+        """A pull or verify that meets a half-applied commit waits or says so; it never shows a mix."""
+        make_tree(self.source / "more", "more", 20)
+        (self.source / "a").write_text("second content\n")
+        (self.source / "b").unlink()
+        new = tree.snapshot(self.source)
+        run, pid = self.start_server("txn.apply.op", "--delete")
+        reader = self.world.spawn("pull", f"{self.sink}/", self.dir / "back")
+        blocked = self.world.spawn("verify", f"{self.source}/", self.sink)
+        try:
+            codes = []
+            for late in (reader, blocked):
+                try:
+                    codes.append(late.process.wait(3))
+                except Exception:  # noqa: BLE001: still waiting, which is right
+                    codes.append(None)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(run.wait().code, 0)
+        for late, code in zip((reader, blocked), codes):
+            end = late.wait()
+            self.assertIn(end.code, (0, opt.LOCKED), end.text)
+            if code == 0 and late is blocked:
+                self.fail("verify saw a half-applied commit as equal")
+        if (self.dir / "back").exists() and reader.process.returncode == 0:
+            self.assert_same_tree(new, self.dir / "back", ignore_root=True)
+
+    def test_commit_waits_for_readers(self) -> None:
+        (self.source / "a").write_text("second content\n")
+        server = self.world.server("session.source.scan=stop@2")
+        options = self.world.carrier_options("fake", server)
+        reader = self.world.spawn("pull", *options, f"nbtest:{self.sink}/", self.dir / "back")
+        pid = self.world.server_pid()
+        self.assertTrue(wait_stopped(pid))
+        self.run_code(opt.READERS_BUSY, *self.push("--wait-readers", "1"))
+        self.assert_same_tree(self.old, self.sink)
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(reader.wait().code, 0)
+        self.assert_same_tree(self.old, self.dir / "back", "the reader saw the old generation", ignore_root=True)
+        self.run_ok(*self.push())
+        self.assert_same_tree(self.source, self.sink)
+
+
+class ChangingSource(Pushed):
+    """The server is stopped while it compares; the source changes; the server goes on."""
+
+    def _push_while(self, change, *options: str):  # noqa: ANN001, ANN202
+        (self.source / "d").write_text("second content of d\n")
+        run, pid = self.start_server("session.sink.directory", *options)
+        change()
+        os.kill(pid, signal.SIGCONT)
+        outcome = run.wait()
+        wait_gone(pid)
+        committed = (self.sink / "d").read_text()
+        self.assertEqual(committed, "second content of d\n", f"the rest is committed\n{outcome.text}")
+        return outcome
+
+    def test_vanished_file(self) -> None:
+        (self.source / "a").write_text("second content of a\n")
+        outcome = self._push_while(lambda: (self.source / "a").unlink(), "--delete")
+        self.assertEqual(outcome.code, opt.VANISHED, outcome.text)
+        self.assertIn(b"a", outcome.stderr)
+        self.assertIn((self.sink / "a").read_text(), ("first content of a\n",), "old or gone, never short")
+
+    def test_shrinking_and_growing_file(self) -> None:
+        for text in ("x", "much longer than the content that was listed before\n" * 5000):
+            (self.source / "a").write_text("listed content of a\n")
+            outcome = self._push_while(lambda text=text: (self.source / "a").write_text(text))
+            self.assertIn(outcome.code, (0, opt.PARTIAL, opt.VANISHED), outcome.text)
+            self.assertIn((self.sink / "a").read_text(), (text, "first content of a\n", "x"))
+            self.run_ok(*self.push())
+            self.assert_same_tree(self.source, self.sink)
+
+    def test_file_becomes_something_else(self) -> None:
+        (self.source / "a").write_text("listed content of a\n")
+
+        def replace() -> None:
+            (self.source / "a").unlink()
+            os.mkfifo(self.source / "a")  # opening one for reading would block
+
+        outcome = self._push_while(replace)
+        self.assertIn(outcome.code, (opt.PARTIAL, opt.VANISHED), outcome.text)
+        self.run_ok(*self.push())
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_directory_becomes_a_symlink(self) -> None:
+        """A symlink swapped in for a directory is not followed."""
+        outside = self.dir / "outside"
+        shutil.copytree(self.source / "sub", outside)
+        (outside / "secret").write_text("not part of the source")
+
+        def swap() -> None:
+            shutil.rmtree(self.source / "sub")
+            (self.source / "sub").symlink_to(outside)
+
+        self._push_while(swap)
+        self.assertFalse((self.sink / "sub/secret").exists())
+
+    def test_file_rewritten_all_the_time(self) -> None:
+        """What is recorded as good is one version, never a mix of two."""
+        file = self.source / "busy"
+        size = 3 << 20
+        file.write_bytes(b"\0" * size)
+        stop = threading.Event()
+
+        def rewrite() -> None:
+            version = 0
+            while not stop.is_set():
+                version = version % 250 + 1
+                with open(file, "r+b") as out:
+                    out.write(bytes([version]) * size)
+
+        writer = threading.Thread(target=rewrite)
+        writer.start()
+        try:
+            outcome = self.world.run(*self.push())
+        finally:
+            stop.set()
+            writer.join()
+        self.assertIn(outcome.code, (0, opt.PARTIAL, opt.VANISHED), outcome.text)
+        if (self.sink / "busy").exists():
+            content = (self.sink / "busy").read_bytes()
+            self.assertEqual(len(content), size)
+            self.assertEqual(len(set(content)), 1, "a mix of versions was recorded")
+        elif outcome.code == 0:
+            self.fail("exit 0 without the file")
+
+    def test_unreadable_as_plain_user(self) -> None:
+        self.need_root()
+        own_by_plain_user(self.dir)
+        remove_tree(self.sink)
+        push = self.push("--delete", opt.NEW_SET)
+        self.run_ok(*push, user=PLAIN_USER)
+        before = tree.snapshot(self.sink)
+        os.chmod(self.source / "sub", 0o000)
+        os.chmod(self.source / "a", 0o000)
+        (self.source / "a").write_text("second content of a\n")
+        (self.source / "d").write_text("second content of d\n")
+        outcome = self.run_code(opt.PARTIAL, *push, user=PLAIN_USER)
+        for name in (b"sub", b"a"):
+            self.assertIn(name, outcome.stderr)
+        have = tree.snapshot(self.sink)
+        for path in (b"sub/e", b"sub/f", b"sub/deep/g", b"a"):
+            self.assertIn(path, have, "nothing is deleted below what could not be read")
+            self.assertEqual(have[path].digest, before[path].digest, path)
+        self.assertEqual((self.sink / "d").read_text(), "second content of d\n")
+
+
+class RandomChanges(Case):
+    def test_source_mutating_during_the_run(self) -> None:
+        """A tree in motion: any honest exit code, no mix, and once it rests the next run makes it equal."""
+        source, sink = self.dir / "source", self.dir / "sink"
+        forest = make_tree(source, "motion", 300)
+        for number in range(4):
+            run = self.world.spawn("push", "--delete", "--max-delete", "-1", f"{source}/", sink)
+            while run.process.poll() is None:
+                forest.mutate(random.Random(number).randrange(1, 5))
+            outcome = run.wait()
+            self.assertIn(outcome.code, (0, opt.PARTIAL, opt.VANISHED), outcome.text)
+            self.run_ok("push", "--delete", "--max-delete", "-1", f"{source}/", sink)
+            self.assert_same_tree(source, sink, f"round {number}")
+            self.assert_clean(sink)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/status_table.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <ctime>
+
+using namespace nb;
+using namespace nb::cli;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::int64_t k_push_ns = 1'700'000'000'000'000'000;  // 2023-11-14 22:13:20 UTC
+
+WallTime after_push(std::chrono::nanoseconds age) { return WallTime(std::chrono::nanoseconds(k_push_ns) + age); }
+
+cache::KnownSet pushed() {
+  cache::KnownSet set;
+  set.destination = "h:/p";
+  set.source = "/a\n/b\xff";
+  set.generation = 1234;
+  set.last_push_ns = k_push_ns;
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("age and staleness", "[cli]") {
+  const auto fresh = status_rows({pushed()}, after_push(hours(25)), hours(26));
+  REQUIRE(fresh.size() == 1);
+  CHECK(fresh[0].age == hours(25));
+  CHECK_FALSE(fresh[0].stale);
+  CHECK_FALSE(status_rows({pushed()}, after_push(hours(26)), hours(26))[0].stale);
+  CHECK(status_rows({pushed()}, after_push(hours(26) + seconds(1)), hours(26))[0].stale);
+  CHECK_FALSE(status_rows({pushed()}, after_push(hours(9999)), std::nullopt)[0].stale);
+}
+
+TEST_CASE("a set that was never pushed to is too old, one from the future is not", "[cli]") {
+  cache::KnownSet never;
+  CHECK(status_rows({never}, after_push(hours(0)), hours(26))[0].stale);
+  CHECK_FALSE(status_rows({never}, after_push(hours(0)), std::nullopt)[0].stale);
+  const auto future = status_rows({pushed()}, after_push(hours(-3)), hours(26));
+  CHECK(future[0].age == seconds(0));
+  CHECK_FALSE(future[0].stale);
+}
+
+TEST_CASE("the table is aligned and safe to print", "[cli]") {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  CHECK(status_table(status_rows({pushed()}, after_push(hours(27)), hours(26))) ==
+        "DESTINATION  SOURCE     LAST PUSH         AGE       GENERATION  EXIT\n"
+        "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h !  1,234       0\n");
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that pushes what no honest source would: every lie is Errc::protocol or Errc::path, and nothing outside the
+// destination, and nothing inside it, changes.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "scan/lister.hpp"
+#include "unit/session/raw_peer.hpp"
+
+using namespace nb;
+using namespace nb::test;
+namespace stdfs = std::filesystem;
+
+namespace {
+
+wire::Open push_to(const std::string& destination) {
+  wire::Open open;
+  open.transaction[0] = std::byte{1};
+  open.client = "hostile";
+  open.destination = destination;
+  return open;
+}
+
+wire::Entry file(const std::string& name, std::uint64_t size) {
+  wire::Entry entry;
+  entry.name = name;
+  entry.size = size;
+  entry.meta.mode = 0644;
+  return entry;
+}
+
+// A session up to the point where the server wants the listing of the root.
+class HostileSource {
+ public:
+  explicit HostileSource(const std::string& destination) : peer(session::ServeOptions{}) {
+    peer.send(push_to(destination));
+    const auto opened = peer.receive<wire::Opened>();
+    secret = hash::Secret::from_bytes(opened.secret, Errc::protocol).value();
+  }
+  void announce(std::uint64_t id, const std::string& path, std::uint64_t entries) {
+    peer.send(wire::DirectoryMessage{id, path_of(path), 0, entries, {}});
+  }
+  wire::Listing listing(std::uint64_t id, std::vector<wire::Entry> entries) const {
+    return {id, true, fs::Metadata{0755, {}, {}, {}}, std::move(entries), {}};
+  }
+  RawPeer peer;
+  std::optional<hash::Secret> secret;
+};
+
+}  // namespace
+
+TEST_CASE("a source that breaks the order of things", "[session]") {
+  TempDir dir;
+  stdfs::create_directory(dir.path("pool"));
+  put(dir.path("pool/kept"), "kept");
+  put(dir.path("outside"), "outside");
+  const auto before = tree_of(dir.path());
+  {
+    HostileSource source(dir.path("pool"));
+    SECTION("a listing that was not asked for") { source.peer.send(source.listing(0, {})); }
+    SECTION("ids out of turn") { source.announce(1, "", 0); }
+    SECTION("the first directory is not the root") { source.announce(0, "x", 0); }
+    SECTION("a directory whose parent was never announced") {
+      source.announce(0, "", 1);
+      source.announce(1, "a/b", 0);
+    }
+    SECTION("siblings out of order") {
+      source.announce(0, "", 2);
+      source.announce(1, "b", 0);
+      source.announce(2, "a", 0);
+    }
+    SECTION("the same directory twice") {
+      source.announce(0, "", 1);
+      source.announce(1, "a", 0);
+      source.announce(2, "a", 0);
+    }
+    SECTION("more entries than announced") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 0), file("b", 0)}));
+    }
+    SECTION("fewer entries than announced") {
+      source.announce(0, "", 3);
+      source.peer.send(source.listing(0, {file("a", 0)}));
+    }
+    SECTION("names out of order over two parts") {
+      source.announce(0, "", 2);
+      auto part = source.listing(0, {file("b", 0)});
+      part.last = false;
+      source.peer.send(part);
+      auto rest = source.listing(0, {file("a", 0)});
+      rest.own.reset();
+      source.peer.send(rest);
+    }
+    SECTION("content that nobody wanted") {
+      source.announce(0, "", 0);
+      source.peer.send(wire::SmallFile{{0, 0}, {}, {}, as_bytes("x")});
+    }
+    SECTION("content with the wrong digest") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 1)}));
+      source.peer.send(wire::SmallFile{{0, 0}, {}, {}, as_bytes("x")});
+    }
+    SECTION("content of the wrong size") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 5)}));
+      source.peer.send(wire::SmallFile{{0, 0}, {}, hash::digest_of(as_bytes("x"), *source.secret), as_bytes("x")});
+    }
+    SECTION("data beyond the size") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 100'000)}));
+      source.peer.send(wire::FileBegin{{0, 0}, 2, {}});
+      source.peer.send(wire::Data{0, as_bytes("xyz")});
+    }
+    SECTION("data at another offset") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 100'000)}));
+      source.peer.send(wire::FileBegin{{0, 0}, 100'000, {}});
+      source.peer.send(wire::Data{5, as_bytes("xyz")});
+    }
+    SECTION("a file that ends too early") {
+      source.announce(0, "", 1);
+      source.peer.send(source.listing(0, {file("a", 100'000)}));
+      source.peer.send(wire::FileBegin{{0, 0}, 100'000, {}});
+      source.peer.send(wire::FileEnd{{0, 0}, wire::FileOutcome::complete, 0, {}});
+    }
+    SECTION("an end that does not fit what was announced") {
+      source.announce(0, "", 0);
+      source.peer.send(wire::ScanEnd{7, 7, 7, {}});
+    }
+    SECTION("a message that only a sink sends") { source.peer.send(wire::Want{{0, 0}, 0}); }
+    SECTION("a second hello") { source.peer.send(wire::Hello{}); }
+    CHECK(source.peer.error().code == Errc::protocol);
+  }
+  auto after = tree_of(dir.path());
+  CHECK(after == before);
+}
+
+TEST_CASE("a source may not name the records of the set", "[session]") {
+  TempDir dir;
+  stdfs::create_directories(dir.path("pool/.nbackup"));
+  for (const std::string& destination : {dir.path("pool/.nbackup"), dir.path("pool/.nbackup/x")}) {
+    RawPeer peer{session::ServeOptions{}};
+    peer.send(push_to(destination));
+    const Errc code = peer.error().code;
+    CHECK((code == Errc::path || code == Errc::bad_set));
+  }
+}
+
+TEST_CASE("a directory of the destination that becomes a symlink in mid-run leads nowhere", "[session]") {
+  TempDir dir;
+  stdfs::create_directories(dir.path("pool/sub"));
+  stdfs::create_directory(dir.path("outside"));
+  put(dir.path("outside/victim"), "untouched");
+  HostileSource source(dir.path("pool"));
+  source.announce(0, "", 1);
+  static_cast<void>(source.peer.receive<wire::DirectoryReply>());
+  stdfs::remove(dir.path("pool/sub"));
+  stdfs::create_directory_symlink(dir.path("outside"), dir.path("pool/sub"));
+  wire::Entry sub;
+  sub.name = "sub";
+  sub.type = fs::FileType::directory;
+  source.peer.send(source.listing(0, {sub}));
+  source.announce(1, "sub", 1);
+  source.peer.send(source.listing(1, {file("victim", 1)}));
+  source.peer.send(wire::SmallFile{{1, 0}, {}, hash::digest_of(as_bytes("x"), *source.secret), as_bytes("x")});
+  source.peer.send(wire::Goodbye{});
+  CHECK(source.peer.error().code == Errc::protocol);
+  CHECK(tree_of(dir.path("outside")).at("victim").ends_with("untouched"));
+}
+
+TEST_CASE("garbage instead of frames ends the session", "[session]") {
+  RawPeer peer{session::ServeOptions{}};
+  REQUIRE(peer.stream().write(Bytes(1000, std::byte{0x55})).has_value());
+  CHECK(peer.error().code == Errc::protocol);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// RawPeer: speaks the protocol by hand to a real `serve` session, so that a test can say what no honest peer would.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "session/handshake.hpp"
+#include "session/serve.hpp"
+#include "unit/session/rig.hpp"
+
+namespace nb::test {
+
+class RawPeer {
+ public:
+  explicit RawPeer(const session::ServeOptions& options) : m_options(options) {
+    auto [near, far] = make_pipe();
+    m_stream = std::move(near);
+    m_server = std::thread([this, stream = std::move(far)]() mutable {
+      Recorder silent;
+      SystemClock clock;
+      m_served = session::serve(*stream, m_options, silent, clock);
+      stream->close_now();
+    });
+    m_connection.emplace(*m_stream, session::ConnectionOptions{std::chrono::seconds(20), std::chrono::milliseconds(0)});
+    REQUIRE(session::exchange_hello(*m_connection, {}).has_value());
+  }
+  ~RawPeer() {
+    m_stream->close_now();
+    if (m_server.joinable()) m_server.join();
+  }
+
+  template <class Message>
+  void send(const Message& message) {
+    // The server may already have hung up; what it said is what counts.
+    static_cast<void>(m_connection->send(message));
+    static_cast<void>(m_connection->flush());
+  }
+
+  template <class Message>
+  Message receive() {
+    auto message = session::receive<Message>(*m_connection);
+    REQUIRE(message.has_value());
+    return *message;
+  }
+
+  // Reads until the server reports an error.
+  Error error() {
+    while (true) {
+      const auto message = m_connection->receive();
+      if (!message) return message.error();
+      if (!*message) return {Errc::internal, 0, "the session ended without an error"};
+      if ((*message)->type != wire::MessageType::error) continue;
+      return session::from_message(wire::decode_message<wire::ErrorMessage>((*message)->body).value());
+    }
+  }
+
+  transport::ByteStream& stream() { return *m_stream; }
+
+ private:
+  session::ServeOptions m_options;
+  std::unique_ptr<transport::ByteStream> m_stream;
+  std::optional<session::Connection> m_connection;
+  std::thread m_server;
+  Status m_served;
+};
+
+inline RelPath path_of(const std::string& text) { return RelPath::parse(text).value(); }
+
+}  // namespace nb::test

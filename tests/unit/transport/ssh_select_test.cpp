@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a carrier with the real ssh program, and opening what was chosen.
+#include "transport/ssh_select.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "stream_rig.hpp"
+
+namespace nb::test {
+namespace {
+
+using namespace std::chrono_literals;
+using transport::RemoteOptions;
+using transport::SelectOptions;
+
+SelectOptions select_options(const std::string& config_file) {
+  SelectOptions options;
+  options.host.name = "backup-host";
+  options.config_file = config_file;
+  return options;
+}
+
+RemoteOptions remote_options(const std::string& config_file, std::vector<std::string>& notices) {
+  RemoteOptions options;
+  options.libssh = libssh_options(shared_sshd(), "echo here");
+  options.libssh.config_file = config_file;
+  options.on_notice = [&notices](const std::string& text) { notices.push_back(text); };
+  return options;
+}
+
+std::string output_of(const RemoteOptions& options, std::string* description = nullptr) {
+  auto stream = transport::open_remote_stream(options);
+  INFO((stream ? std::string() : stream.error().message()));
+  REQUIRE(stream.has_value());
+  if (description != nullptr) *description = (*stream)->describe();
+  const auto said = read_all(**stream);
+  REQUIRE(said.has_value());
+  CHECK((*stream)->wait_end(20s).ended_well());
+  return std::string(as_text(*said));
+}
+
+}  // namespace
+
+TEST_CASE("a plain configuration stays with libssh and hands its settings over", "[transport]") {
+  const auto choice = transport::select_carrier(select_options(shared_sshd().client_config("SendEnv LANG")));
+  REQUIRE(choice.has_value());
+  CHECK(choice->carrier == ssh::Carrier::libssh);
+  CHECK(choice->reason.empty());
+  REQUIRE(choice->settings.has_value());
+  CHECK(choice->settings->at("port").front() == std::to_string(shared_sshd().port()));
+  CHECK(choice->settings->at("hostname").front() == "127.0.0.1");
+  CHECK(choice->settings->at("identityfile").front() == shared_sshd().user_key());
+}
+
+TEST_CASE("what libssh would ignore selects the ssh program", "[transport]") {
+  const auto choice = transport::select_carrier(select_options(shared_sshd().client_config("ProxyJump other")));
+  REQUIRE(choice.has_value());
+  CHECK(choice->carrier == ssh::Carrier::ssh_program);
+  CHECK(choice->reason == "ProxyJump is set for backup-host: using the ssh program");
+}
+
+TEST_CASE("a marker in known_hosts selects the ssh program", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("known_hosts"), "@cert-authority *.example.com ssh-ed25519 AAAA\n");
+  const std::string lines = "UserKnownHostsFile " + dir.path("known_hosts") + "\n";
+  CHECK(transport::select_carrier(select_options(shared_sshd().bare_client_config(lines)))->carrier ==
+        ssh::Carrier::libssh);
+  write_text_file(dir.path("known_hosts"), "@revoked [127.0.0.1]:" + std::to_string(shared_sshd().port()) + " x y\n");
+  const auto choice = transport::select_carrier(select_options(shared_sshd().bare_client_config(lines)));
+  REQUIRE(choice.has_value());
+  CHECK(choice->carrier == ssh::Carrier::ssh_program);
+  CHECK(choice->reason.starts_with("@revoked in " + dir.path("known_hosts")));
+}
+
+TEST_CASE("a configuration that ssh refuses is a usage error with ssh's words", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("config"), "NoSuchDirective yes\n");
+  const auto choice = transport::select_carrier(select_options(dir.path("config")));
+  REQUIRE_FALSE(choice.has_value());
+  CHECK(choice.error().code == Errc::usage);
+  CHECK(choice.error().message().find("nosuchdirective") != std::string::npos);
+}
+
+TEST_CASE("without an ssh program libssh is used, and what it ignores is named", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("config"), "Host *\n Port 22\n ProxyJump other\n");
+  SelectOptions options = select_options(dir.path("config"));
+  options.ssh_program = "/no/such/ssh";
+  const auto choice = transport::select_carrier(options);
+  REQUIRE(choice.has_value());
+  CHECK(choice->carrier == ssh::Carrier::libssh);
+  CHECK(choice->reason == "there is no ssh program; libssh ignores what the configuration says about ProxyJump");
+  CHECK_FALSE(choice->settings.has_value());
+}
+
+TEST_CASE("open_remote_stream by libssh", "[transport]") {
+  std::vector<std::string> notices;
+  std::string description;
+  CHECK(output_of(remote_options(shared_sshd().client_config(), notices), &description) == "here\n");
+  CHECK(description.starts_with("libssh backup-host:"));
+  CHECK(notices.empty());
+}
+
+TEST_CASE("settings mean for libssh what they mean for ssh", "[transport]") {
+  // Match originalhost, which libssh's own parser does not know.
+  const TempDir dir;
+  const std::string inner = read_text_file(shared_sshd().client_config());
+  write_text_file(dir.path("config"), "Match originalhost backup-host\n" + inner.substr(inner.find('\n')) +
+                                          "\nHost *\nPort 1\n");
+  std::vector<std::string> notices;
+  std::string description;
+  CHECK(output_of(remote_options(dir.path("config"), notices), &description) == "here\n");
+  CHECK(description.starts_with("libssh "));
+}
+
+TEST_CASE("open_remote_stream by the ssh program that it chose", "[transport]") {
+  std::vector<std::string> notices;
+  std::string description;
+  const std::string config = shared_sshd().client_config("IdentitiesOnly yes\nRemoteCommand false\nRequestTTY force");
+  CHECK(output_of(remote_options(config, notices), &description) == "here\n");
+  CHECK(description.starts_with("ssh program: ssh "));
+  REQUIRE(notices.size() == 1);
+  CHECK(notices.front() == "IdentitiesOnly is set for backup-host: using the ssh program");
+}
+
+TEST_CASE("open_remote_stream by a remote shell of the user's choice", "[transport]") {
+  std::vector<std::string> notices;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.rsh = "ssh -o 'BatchMode yes'";
+  std::string description;
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.starts_with("ssh program: ssh -o BatchMode yes -F "));
+  CHECK(notices.empty());
+  options.rsh = "'open";
+  CHECK(transport::open_remote_stream(options).error().code == Errc::usage);
+}
+
+TEST_CASE("where libssh cannot log in, the ssh program gets a try and says why it failed", "[transport]") {
+  const TempDir dir;
+  make_key(dir.path("stranger"));
+  std::vector<std::string> notices;
+  const auto options = remote_options(
+      shared_sshd().bare_client_config("IdentityFile " + dir.path("stranger") + "\nUserKnownHostsFile " +
+                                       shared_sshd().known_hosts()),
+      notices);
+  auto stream = transport::open_remote_stream(options);
+  REQUIRE(stream.has_value());
+  CHECK(read_all(**stream)->empty());
+  const Error error = transport::explain_end((*stream)->wait_end(20s), "backup-host");
+  CHECK(error.code == Errc::auth);
+  CHECK(error.message().find("Permission denied") != std::string::npos);
+  REQUIRE(notices.size() == 1);
+  CHECK(notices.front().ends_with("; trying the ssh program"));
+}
+
+TEST_CASE("a host key that is not known is not handed on to the ssh program", "[transport]") {
+  const TempDir dir;
+  std::vector<std::string> notices;
+  const auto options = remote_options(
+      shared_sshd().bare_client_config("IdentityFile " + shared_sshd().user_key() + "\nUserKnownHostsFile " +
+                                       dir.path("known_hosts")),
+      notices);
+  const auto stream = transport::open_remote_stream(options);
+  REQUIRE_FALSE(stream.has_value());
+  CHECK(stream.error().code == Errc::host_key);
+  CHECK(notices.empty());
+}
+
+TEST_CASE("the command line of a remote shell", "[transport]") {
+  using Words = std::vector<std::string>;
+  const ssh::Host full{"h", "u", static_cast<std::uint16_t>(2222)};
+  CHECK(transport::remote_shell_argv({"ssh", "-x"}, full, "/c", "nbackup serve") ==
+        Words{"ssh", "-x", "-F", "/c", "-p", "2222", "-l", "u", "h", "nbackup serve"});
+  CHECK(transport::remote_shell_argv({"/opt/wrap"}, {"h", {}, {}}, "/c", "x") == Words{"/opt/wrap", "h", "x"});
+}
+
+TEST_CASE("the end of a remote program is explained", "[transport]") {
+  using transport::explain_end;
+  CHECK(explain_end({127, "", "bash: nbackup: command not found\n"}, "h").code == Errc::remote_missing);
+  CHECK(explain_end({255, "", "Host key verification failed.\n"}, "h").code == Errc::host_key);
+  CHECK(explain_end({255, "", "ssh: connect to host h port 22: Connection refused\n"}, "h").code == Errc::connect);
+  CHECK(explain_end({255, "", "?"}, "h").code == Errc::connection_lost);
+  CHECK(explain_end({1, "", "Permission denied"}, "h").code == Errc::connection_lost);
+  CHECK(explain_end({{}, "", ""}, "h").code == Errc::connection_lost);
+  CHECK(explain_end({{}, "KILL", "a\x1b[1m\n"}, "h").context ==
+        "h: the remote program was killed by SIGKILL, and said: a\\033[1m");
+}
+
+}  // namespace nb::test

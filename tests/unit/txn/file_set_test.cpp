@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making, opening and removing the control directory.
+#include <catch2/catch.hpp>
+
+#include "fs/metadata.hpp"
+#include "fs/sim_directory.hpp"
+#include "tree.hpp"
+#include "txn/small_file.hpp"
+
+namespace nb::txn::test {
+namespace {
+
+using fs::CrashChoice;
+using fs::SimFileSystem;
+
+Status make(const SimFileSystem& disk) {
+  const auto made = FileSet::create(disk.root(), Lifetime::permanent, test_secret());
+  return made ? Status() : tl::make_unexpected(made.error());
+}
+
+TEST_CASE("a new set opens with what it was made with", "[txn][set]") {
+  const SimFileSystem disk;
+  REQUIRE(make(disk));
+  const auto set = FileSet::open(disk.root()).value();
+  CHECK(set->head().generation == 0);
+  CHECK(set->head().recent.empty());
+  CHECK(set->format().lifetime == Lifetime::permanent);
+  CHECK(set->format().uuid != Uuid{});
+  CHECK(set->secret().id() == test_secret().id());
+  CHECK(set->needs_recovery().value() == false);
+  CHECK(disk.root()->stat_at(k_control_name).value().mode == 0700);
+  CHECK(make(disk).error().code == Errc::exists);
+}
+
+TEST_CASE("a set is there whole or not at all", "[txn][set][crash]") {
+  SimFileSystem probe;
+  REQUIRE(make(probe));
+  for (std::uint64_t n = 1; n <= probe.operations() + 1; ++n) {
+    SimFileSystem disk;
+    disk.die_at(n);
+    const bool reported = make(disk).has_value();
+    for (const CrashChoice choice : {CrashChoice::lose_all(), CrashChoice::keep_all(), CrashChoice::random(n),
+                                     CrashChoice::random(n + 1000)}) {
+      const SimFileSystem left = disk.after_crash(choice);
+      auto set = FileSet::open(left.root());
+      INFO("operation " << n << (set ? "" : ": " + set.error().message()));
+      if (!set) {
+        REQUIRE(set.error().code == Errc::not_found);
+        REQUIRE(!reported);
+        REQUIRE(make(left));
+      }
+      const auto root = left.root();
+      REQUIRE(root->list().value().size() == 1);
+      REQUIRE(FileSet::open(left.root()));
+    }
+  }
+}
+
+TEST_CASE("somebody's own files under the temporary name are not removed", "[txn][set]") {
+  const SimFileSystem disk;
+  const auto root = disk.root();
+  const auto theirs = root->create_directory(".nbackup.new").value();
+  REQUIRE(write_new_file(*theirs, "thesis", as_bytes("x")));
+  CHECK(make(disk).error().code == Errc::exists);
+  CHECK(find_name(*theirs, "thesis").value());
+}
+
+TEST_CASE("two processes do not make one set at the same time", "[txn][set]") {
+  const SimFileSystem disk;
+  const auto temporary = disk.root()->create_directory(".nbackup.new").value();
+  auto lock = temporary->create_file("lock").value();
+  REQUIRE(lock->try_lock(fs::LockKind::exclusive, 0).value());
+  CHECK(make(disk).error().code == Errc::locked);
+  lock.reset();
+  CHECK(make(disk));
+}
+
+TEST_CASE("damage to a set's records is found", "[txn][set]") {
+  for (const std::string_view name : {"format", "head", "secret"}) {
+    const SimFileSystem disk;
+    REQUIRE(make(disk));
+    const auto control = disk.root()->open_directory(k_control_name).value();
+    {
+      const auto file = control->open_file(name, fs::OpenMode::read_write).value();
+      REQUIRE(file->write_at(20, as_bytes("?")));
+    }
+    INFO(name);
+    CHECK(FileSet::open(disk.root()).error().code == Errc::bad_set);
+    REQUIRE(control->remove_file(name));
+    CHECK(FileSet::open(disk.root()).error().code == Errc::bad_set);
+  }
+  CHECK(FileSet::open(SimFileSystem().root()).error().code == Errc::not_found);
+}
+
+TEST_CASE("removing the control directory is safe to interrupt", "[txn][set][crash]") {
+  SimFileSystem base;
+  REQUIRE(make(base));
+  base = base.after_crash(CrashChoice::keep_all());
+  for (std::uint64_t n = 1;; ++n) {
+    SimFileSystem disk = base.after_crash(CrashChoice::keep_all());
+    disk.die_at(n);
+    const bool done = FileSet::open(disk.root()).value()->remove_control().has_value();
+    for (const CrashChoice choice : {CrashChoice::lose_all(), CrashChoice::keep_all(), CrashChoice::random(n)}) {
+      const SimFileSystem left = disk.after_crash(choice);
+      const auto set = FileSet::open(left.root());
+      INFO("operation " << n << (set ? "" : ": " + set.error().message()));
+      CHECK((set || set.error().code == Errc::not_found));
+      if (set) CHECK(!done);
+      if (!set) CHECK(make(left));
+    }
+    if (done) break;
+  }
+}
+
+}  // namespace
+}  // namespace nb::txn::test
