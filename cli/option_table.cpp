@@ -139,7 +139,7 @@ constexpr std::array k_options{
               set_text<&Settings::ssh_config>},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
-    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve, k_link, "give up after this long without data",
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve, k_link, "give up after this long without data (300)",
               set_seconds<&Settings::timeout>},
     OptionRow{"--contimeout", valued, "SECONDS", k_connects, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},

@@ -24,6 +24,8 @@ struct FilterOption {
 
 enum class ProgressChoice : std::uint8_t { automatic, always, never };
 
+inline constexpr std::chrono::seconds k_default_timeout{300};
+
 struct Settings {
   CommandId command = CommandId::push;
   std::vector<std::string> arguments;  // what is not an option, in order
@@ -39,7 +41,8 @@ struct Settings {
   std::optional<std::string> remote_path;
   std::optional<std::string> ssh_config;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
-  std::chrono::seconds timeout{0};     // 0: none
+  // Both ends send something every 10 s, even during a long sync, so silence means a dead line. 0: wait for ever.
+  std::chrono::seconds timeout = k_default_timeout;
   std::optional<std::chrono::seconds> connect_timeout;
   std::chrono::seconds wait{0};
   std::chrono::seconds wait_readers{60};

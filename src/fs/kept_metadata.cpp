@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <string_view>
 
@@ -15,6 +17,7 @@ constexpr std::string_view k_prefix = "user.rsync.";
 constexpr std::string_view k_stat_name = "user.rsync.%stat";
 constexpr std::string_view k_mtime_name = "user.nbackup.mtime";
 constexpr std::uint32_t k_set_id_bits = 06000;
+constexpr std::uint64_t k_max_target_bytes = 4095;
 
 std::uint32_t type_bits(FileType type) {
   switch (type) {
@@ -29,9 +32,10 @@ std::uint32_t type_bits(FileType type) {
   return 0;
 }
 
-// The types that an empty regular file may stand for.
+// The types that a regular file may stand for: an empty one, or for a symlink one that holds its target.
 std::optional<FileType> special_type(std::uint32_t mode) {
   switch (mode & S_IFMT) {
+    case S_IFLNK: return FileType::symlink;
     case S_IFIFO: return FileType::fifo;
     case S_IFSOCK: return FileType::socket;
     case S_IFCHR: return FileType::char_device;
@@ -80,7 +84,9 @@ void apply_stat_text(std::string_view text, const Stat& stat, Meant& meant) {
   meant.meta.mode = kept->mode & 07777;
   meant.meta.owner = kept->owner;
   // An attribute alone must not turn a file with content into something else.
-  if (const auto special = special_type(kept->mode); special && stat.type == FileType::regular && stat.size == 0) {
+  const auto special = special_type(kept->mode);
+  const bool is_target = special == FileType::symlink && stat.size > 0 && stat.size <= k_max_target_bytes;
+  if (special && stat.type == FileType::regular && (is_target || (stat.size == 0 && special != FileType::symlink))) {
     meant.type = *special;
     meant.node = kept->node;
   }
@@ -101,6 +107,12 @@ bool is_refusal(const Error& error) {
          error.sys_errno == ERANGE || error.sys_errno == E2BIG;
 }
 
+// What this process must be able to do with the inode later: read it, and set attributes on it.
+std::uint32_t needed_bits(FileType actual) {
+  if (::geteuid() == 0) return 0;
+  return actual == FileType::directory ? 0500 : 0400;
+}
+
 // One pass over a node, collecting what had to be kept aside.
 class Keeper {
  public:
@@ -114,7 +126,6 @@ class Keeper {
     NB_TRY(owner());
     NB_TRY(xattrs());
     NB_TRY(mode());
-    NB_TRY(stat_text());
     NB_TRY(mtime());
     std::sort(m_kept.literal.xattrs.begin(), m_kept.literal.xattrs.end());
     return std::move(m_kept);
@@ -135,55 +146,65 @@ class Keeper {
     return {};
   }
 
+  // An ordinary user needs write permission for this; the mode is set at the end in any case.
+  Status set_attribute(const std::string& name, std::string_view value) {
+    Status set = m_node.set_xattr(name, value);
+    if (set || set.error().sys_errno != EACCES || m_now.type == FileType::symlink) return set;
+    NB_TRY(m_node.set_mode(m_kept.literal.mode | 0200));
+    set = m_node.set_xattr(name, value);
+    NB_TRY(m_node.set_mode(m_kept.literal.mode));
+    return set;
+  }
+
   Status xattrs() {
     for (const Xattr& attr : m_meant.meta.xattrs) {
       const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name;
       if (!escaped) {
-        const Status set = m_node.set_xattr(attr.name, attr.value);
+        const Status set = set_attribute(attr.name, attr.value);
         if (set) {
           m_kept.literal.xattrs.push_back(attr);
           continue;
         }
         if (!is_refusal(set.error())) return set;
       }
-      NB_TRY(aside(std::string(k_prefix) + attr.name, attr.value, "xattr " + attr.name));
-      if (!escaped) m_kept.aside = true;
+      NB_TRY_ASSIGN(const bool kept, aside(std::string(k_prefix) + attr.name, attr.value, "xattr " + attr.name));
+      if (kept && !escaped) m_kept.aside = true;
     }
     return {};
   }
 
-  Status aside(const std::string& name, std::string_view value, const std::string& kind) {
-    const Status set = m_node.set_xattr(name, value);
+  Result<bool> aside(const std::string& name, std::string_view value, const std::string& kind) {
+    const Status set = set_attribute(name, value);
     if (set) {
       m_kept.literal.xattrs.push_back({name, std::string(value)});
-      return {};
+      return true;
     }
-    if (!is_refusal(set.error())) return set;
+    if (!is_refusal(set.error())) return tl::make_unexpected(set.error());
     m_kept.lost.push_back(kind);
-    return {};
+    return false;
   }
 
+  // Set-id bits for the wrong owner would be a gift to that owner; and a file that its keeper cannot read is lost.
   Status mode() {
-    if (m_meant.type == FileType::symlink) return {};
+    if (m_now.type == FileType::symlink) return m_stat_needed ? stat_text() : Status{};
     std::uint32_t wanted = m_meant.meta.mode;
-    // Set-id bits for the wrong owner would be a gift to that owner.
     if (m_owner_refused) wanted &= ~k_set_id_bits;
+    wanted |= needed_bits(m_now.type);
+    if (wanted != m_meant.meta.mode) m_stat_needed = true;
+    if (m_stat_needed) NB_TRY(stat_text());
     // An ACL or a new owner may have changed the mode since m_now, so it is always set.
     const Status set = m_node.set_mode(wanted);
     if (!set && !is_refusal(set.error())) return set;
     if (set) m_kept.literal.mode = wanted;
-    if (!set || wanted != m_meant.meta.mode) m_stat_needed = true;
-    return {};
+    return set || m_stat_needed ? Status{} : stat_text();
   }
 
   Status stat_text() {
-    if (!m_stat_needed) return {};
     const std::string text =
         fmt::format("{:o} {},{} {}:{}", type_bits(m_meant.type) | m_meant.meta.mode, m_meant.node.major,
                     m_meant.node.minor, m_meant.meta.owner.uid, m_meant.meta.owner.gid);
-    const std::size_t lost_before = m_kept.lost.size();
-    NB_TRY(aside(std::string(k_stat_name), text, "owner and special mode"));
-    if (m_kept.lost.size() == lost_before) m_kept.aside = true;
+    NB_TRY_ASSIGN(const bool kept, aside(std::string(k_stat_name), text, "owner and special mode"));
+    if (kept) m_kept.aside = true;
     return {};
   }
 
@@ -197,8 +218,8 @@ class Keeper {
     const Timestamp& wanted = m_meant.meta.mtime;
     const std::string text =
         fmt::format("{}.{} {}.{}", wanted.sec, wanted.nsec, after.mtime.sec, after.mtime.nsec);
-    NB_TRY(aside(std::string(k_mtime_name), text, "modification time"));
-    m_kept.aside = true;
+    NB_TRY_ASSIGN(const bool kept, aside(std::string(k_mtime_name), text, "modification time"));
+    if (kept) m_kept.aside = true;
     return {};
   }
 

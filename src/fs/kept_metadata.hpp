@@ -2,6 +2,8 @@
 // Metadata that a file system or a process without privileges cannot represent is kept with the file, so that nothing
 // is dropped and a later pull can apply it (docs/formats.md, "Kept metadata"):
 //   user.rsync.%stat       "MODE MAJOR,MINOR UID:GID", mode in octal with the type bits, as rsync --fake-super writes it
+//                          A device, FIFO, socket or symlink that could not be made or given its owner is a regular
+//                          file with this attribute; a symlink's holds the target.
 //   user.rsync.<name>      the attribute <name> that could not be set (or that itself begins with user.rsync.)
 //   user.nbackup.mtime     "WANTED ACTUAL" in sec.nsec, where the file system rounds; valid while ACTUAL still holds
 // Called by scan/ when it reads a file set and by session/ when it writes one.
@@ -32,7 +34,8 @@ struct Kept {
 };
 
 // Gives `node`, a staged inode whose type is `actual`, everything `meant` asks for, and keeps aside what it refuses.
-// Order: owner, attributes, mode, mtime, since each may be changed by the one before. Only an error that is not about
+// Order: owner, attributes, mode, mtime, since each may be changed by the one before. For an ordinary user what that user
+// could not read again gets u+r (directories u+rx) too, with the mode as meant kept aside. Only an error that is not about
 // this file's abilities (EIO, ENOSPC) is returned as one.
 Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant);
 

@@ -109,7 +109,9 @@ Result<Xattrs> read_all(const Target& target) {
 
 }  // namespace
 
+// What xfs lists as trusted.SGI_ACL_* are the POSIX ACLs a second time: whoever removes one removes the ACL.
 bool is_carried_xattr(std::string_view name) {
+  if (name.starts_with("trusted.SGI_ACL_")) return false;
   if (name.starts_with("user.") || name.starts_with("trusted.")) return true;
   if (name.starts_with("security.")) {
     return name != "security.selinux" && name != "security.ima" && name != "security.evm";

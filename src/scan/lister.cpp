@@ -18,6 +18,15 @@ fs::Meant meant(const fs::Stat& stat, fs::Xattrs xattrs, MetadataView view) {
   return {stat.type, {stat.mode, stat.owner, stat.mtime, std::move(xattrs)}, stat.node};
 }
 
+// The target of a symlink that is kept as a file (fs/kept_metadata.hpp).
+Result<std::string> kept_target(const fs::Directory& directory, const std::string& name, std::uint64_t size) {
+  NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
+  std::string target(static_cast<std::size_t>(size), '\0');
+  NB_TRY_ASSIGN(const std::size_t got, file->read_at(0, std::as_writable_bytes(std::span(target))));
+  if (got != target.size() || target.find('\0') != std::string::npos) return fail(Errc::unreadable, "symlink " + name);
+  return target;
+}
+
 // A symlink's mode means nothing and differs between systems.
 void normalise(wire::Entry& entry) {
   if (entry.type == fs::FileType::symlink) entry.meta.mode = 0777;
@@ -41,7 +50,8 @@ Status Lister::fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry&
   if (entry.type == fs::FileType::regular) entry.size = stat.size;
   if (entry.type == fs::FileType::char_device || entry.type == fs::FileType::block_device) entry.node = file.node;
   if (entry.type == fs::FileType::symlink) {
-    NB_TRY_ASSIGN(entry.target, directory.read_link(entry.name));
+    NB_TRY_ASSIGN(entry.target, stat.type == fs::FileType::symlink ? directory.read_link(entry.name)
+                                                                   : kept_target(directory, entry.name, stat.size));
   }
   if (entry.type == fs::FileType::regular && m_options.compare == Compare::content) {
     NB_TRY_ASSIGN(const auto file_handle, directory.open_file(entry.name, fs::OpenMode::read));

@@ -102,7 +102,7 @@ class Run {
   }
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
-    NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits));
+    NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits, Side::client));
     if (m_may_be_committed) {
       NB_TRY_ASSIGN(auto known, ask_for_commit(connection));
       if (known) return std::move(*known);
@@ -190,6 +190,9 @@ class Run {
     RunReport report;
     report.result = result;
     report.counts.content_bytes = result.content_bytes;
+    report.counts.directories = sink.scan_end()->directories;
+    report.counts.entries = sink.scan_end()->entries;
+    report.counts.total_bytes = sink.scan_end()->bytes;
     return report;
   }
 

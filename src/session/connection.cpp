@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 // How soon an interrupt is noticed by a thread that waits for the peer.
 constexpr std::chrono::milliseconds k_tick{100};
+constexpr std::chrono::milliseconds k_drain{5000};
 
 }  // namespace
 
@@ -69,6 +70,15 @@ bool Connection::send_error(const Error& error) {
   if (error.code == Errc::connection_lost || error.code == Errc::timeout) return false;
   return send(wire::ErrorMessage{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context}) && flush() &&
          m_stream.finish_writing();
+}
+
+void Connection::drain() {
+  const auto until = std::chrono::steady_clock::now() + k_drain;
+  Bytes scrap(k_read_bytes);
+  while (std::chrono::steady_clock::now() < until) {
+    const auto got = m_stream.read(scrap, k_drain);
+    if (!got || *got == 0) return;
+  }
 }
 
 // Makes sure that `bytes` lie in the buffer from m_begin on, or sets m_at_end.

@@ -42,6 +42,9 @@ class Connection {
 
   // Tells the peer why the session ends and half-closes. Connection errors are not sent; false then, or if it cannot be.
   bool send_error(const Error& error);
+  // Reads and drops until the peer closes, or for a few seconds: closing on a peer that still writes could cost it our
+  // last words.
+  void drain();
   // Half-close after everything sent so far.
   void finish_sending() { static_cast<void>(m_stream.finish_writing()); }
   // Ends everything now; blocked calls return. From any thread.

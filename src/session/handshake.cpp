@@ -42,10 +42,14 @@ Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer
   return *message;
 }
 
-Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits) {
-  NB_TRY(connection.send(our_hello(limits)));
-  NB_TRY(connection.flush());
+Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side) {
+  const auto say = [&]() -> Status {
+    NB_TRY(connection.send(our_hello(limits)));
+    return connection.flush();
+  };
+  if (side == Side::client) NB_TRY(say());
   NB_TRY_ASSIGN(wire::Hello peer, receive<wire::Hello>(connection));
+  if (side == Side::server) NB_TRY(say());
   if (std::max(peer.version_min, wire::k_version_min) > std::min(peer.version_max, wire::k_version_max)) {
     return fail(Errc::protocol_version, peer.software + " speaks versions " + std::to_string(peer.version_min) + " to " +
                                             std::to_string(peer.version_max) + "; update the older side");

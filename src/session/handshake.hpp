@@ -5,11 +5,13 @@
 #include "session/connection.hpp"
 #include "session/error_message.hpp"
 #include "session/job.hpp"
+#include "session/reporter.hpp"
 
 namespace nb::session {
 
-// Sends our hello, reads the peer's and checks the versions. The agreed version is the highest both know.
-Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits);
+// Sends our hello, reads the peer's and checks the versions. The agreed version is the highest both know. The client
+// speaks first and the server answers: if both began by writing, two small buffers would hold them up for ever.
+Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side);
 
 // The next message; an ErrorMessage becomes its error, another type Errc::protocol, the end Errc::connection_lost.
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types);

@@ -26,6 +26,7 @@ class Server {
     const Status done = session();
     if (!done) {
       m_connection.send_error(done.error());
+      m_connection.drain();
       return done;
     }
     // The client ends the connection; until it has, what was sent last may still be on its way.
@@ -37,7 +38,7 @@ class Server {
 
  private:
   Status session() {
-    NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits));
+    NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     while (true) {
       NB_TRY_ASSIGN(const auto raw,
                     receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query}));

@@ -61,6 +61,8 @@ Result<wire::RunResult> Sink::run() {
     if (result) return result;
     status = tl::make_unexpected(result.error());
   }
+  // What has come so far is resume data, the last of it too.
+  if (commits()) static_cast<void>(m_target.transaction->flush_log());
   m_connection.send_error(status.error());
   return tl::make_unexpected(status.error());
 }

@@ -42,6 +42,9 @@ class Sink {
  public:
   Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter);
 
+  // Of the source, once it has told; for reports.
+  [[nodiscard]] const std::optional<wire::ScanEnd>& scan_end() const { return m_scan_end; }
+
   // Runs to the commit (or the end of the comparison) and sends the result. An error was sent to the source.
   Result<wire::RunResult> run();
 
@@ -94,7 +97,7 @@ class Sink {
   Status end_listing(SinkDirectory& directory);
   Status end_live_directory(SinkDirectory& directory);
   Status open_up(SinkDirectory& directory);
-  Status open_up_doomed(const Deletion::Doomed& doomed);
+  RelPath stand_in(const RelPath& leader, const RelPath& path);
   Result<fs::Directory*> live(const RelPath& path);
 
   // --- sink_content.cpp: files
@@ -140,6 +143,8 @@ class Sink {
   std::optional<Incoming> m_incoming;
   // First members of link groups that are staged in this run; no spot: not complete (yet).
   std::map<RelPath, std::optional<Spot>> m_shared;
+  // First members that could not be planned, and who stands in for them.
+  std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last

@@ -163,10 +163,10 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
   NB_TRY_ASSIGN(const auto names, dir->list());
   if (!whole || (!names.empty() && !has(wire::k_flag_delete))) {
     m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; --delete would replace it"});
+    if (shared) m_stand_ins[path] = std::nullopt;
     return {};
   }
   NB_TRY(m_deletion->plan(doomed, [this](const RelPath& gone) { item(item_deleted(), gone); }));
-  NB_TRY(open_up_doomed(doomed));
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
   return stage(directory, entry, shared, txn::ident_of(here.stat));
@@ -211,15 +211,28 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
   ExpectedFile file{path, in_live ? m_stager->new_spot() : directory.location.entry(entry.name), in_live,
                     std::move(replaced), shared, entry.meta, entry.size};
   if (entry.link_to) {
-    m_links.push_back({path, *entry.link_to, file.spot, in_live, file.replaced});
-    return {};
+    const RelPath leader = stand_in(*entry.link_to, path);
+    if (leader != path) {
+      m_links.push_back({path, leader, file.spot, in_live, file.replaced});
+      return {};
+    }
+    file.shared = true;
   }
   if (entry.type == fs::FileType::regular) return expect_content(directory, entry, std::move(file));
   auto node = m_stager->make_special(file.spot, entry);
   if (!node) return per_file(tl::make_unexpected(node.error()), path);
-  if (shared) m_shared[path] = file.spot;
+  if (file.shared) m_shared[path] = file.spot;
   if (!in_live) return {};
   return m_target.transaction->add(txn::Place{set_path(path), file.spot.slot, node->ident, file.replaced});
+}
+
+// Who is linked to in place of `leader`: itself, as a rule. Where it could not be planned, the next member of its group
+// that comes along, `path`, is sent and takes its place.
+RelPath Sink::stand_in(const RelPath& leader, const RelPath& path) {
+  const auto it = m_stand_ins.find(leader);
+  if (it == m_stand_ins.end()) return leader;
+  if (!it->second) it->second = path;
+  return *it->second;
 }
 
 // A file of its own in the stage of an interrupted run, checked before use.
@@ -247,7 +260,8 @@ Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, 
   const wire::FileKey key{directory.id, directory.next_index};
   if (file.shared) m_shared[file.path] = std::nullopt;
   m_expected.emplace(key, std::move(file));
-  const bool rides_along = directory.reply == wire::ReplyKind::all && entry.size <= m_options.inline_limit_bytes;
+  const bool rides_along = directory.reply == wire::ReplyKind::all && !entry.link_to &&
+                           entry.size <= m_options.inline_limit_bytes;
   if (!rides_along) m_to_ask.emplace_back(wire::Want{key, 0});
   return {};
 }
@@ -271,23 +285,10 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
       directory.touched = true;
       NB_TRY(open_up(directory));
     }
-    if (each.stat.type == fs::FileType::directory) {
-      NB_TRY(open_up_doomed(each));
-    }
     NB_TRY(m_target.transaction->add(
         txn::Remove{set_path(each.path), m_target.transaction->next_slot(), txn::ident_of(each.stat)}));
   }
   return {};
-}
-
-// A directory that changes its parent must itself be writable, because its '..' does.
-Status Sink::open_up_doomed(const Deletion::Doomed& doomed) {
-  if (!commits()) return {};
-  const RelPath path = set_path(doomed.path);
-  NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(path));
-  if (dir->writable()) return {};
-  const fs::Stat& stat = doomed.stat;
-  return m_target.transaction->add(txn::OpenUp{path, txn::ident_of(stat), stat.mode, stat.mode | 0700});
 }
 
 Status Sink::open_up(SinkDirectory& directory) {

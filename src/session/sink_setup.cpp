@@ -3,6 +3,7 @@
 
 #include "base/failpoint.hpp"
 #include "fs/posix_directory.hpp"
+#include "session/source_setup.hpp"
 #include "txn/locate.hpp"
 
 namespace nb::session {
@@ -35,13 +36,16 @@ Status open_set(const SinkRequest& request, txn::Located found, SinkSetup& setup
     return {};
   }
   NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
-  NB_TRY_ASSIGN(setup.set, txn::FileSet::create(std::move(found.root), request.lifetime, secret));
+  auto made = txn::FileSet::create(std::move(found.root), request.lifetime, secret);
+  if (!made) return wrap(made.error(), "destination " + found.root_path);
+  setup.set = std::move(*made);
   return {};
 }
 
 Status take_locks(const SinkRequest& request, Clock& clock, SinkSetup& setup) {
   if (request.mode != SinkMode::commit) {
     if (!setup.set) return {};
+    NB_TRY(finish_interrupted(*setup.set, request.client, clock));
     NB_TRY_ASSIGN(setup.reader, txn::ReaderLock::acquire(*setup.set, k_reader_wait, clock));
     return {};
   }

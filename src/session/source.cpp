@@ -64,20 +64,31 @@ Status Source::run() {
     report_progress();
   }
   m_outcome.counts.content_bytes = m_sender.content_bytes();
-  shut_down(status);
-  return status;
+  return shut_down(std::move(status));
 }
 
 // Ends the receiving thread. After an error of ours the sink is told, and given a moment to take notice: closing at once
-// could drop what was just sent.
-void Source::shut_down(const Status& status) {
-  if (status) return m_receiver.join();
-  if (m_connection.send_error(status.error())) {
+// could drop what was just sent. When the line broke, what the sink said before may still be on its way: that is why.
+Status Source::shut_down(Status status) {
+  if (status) {
+    m_receiver.join();
+    return status;
+  }
+  const bool broke = status.error().code == Errc::connection_lost;
+  if (broke || m_connection.send_error(status.error())) {
     std::unique_lock lock(m_mutex);
     m_wake.wait_for(lock, k_farewell, [this] { return m_end.has_value(); });
+    if (broke && m_end && !*m_end) status = *m_end;
+    const bool receiver_is_done = m_end.has_value();
+    lock.unlock();
+    if (receiver_is_done) {
+      m_receiver.join();
+      m_connection.drain();
+    }
   }
   m_connection.close_now();
-  m_receiver.join();
+  if (m_receiver.joinable()) m_receiver.join();
+  return status;
 }
 
 Status Source::do_work(Work work) {

@@ -70,7 +70,7 @@ class Source {
   Status answer_reply(wire::DirectoryReply reply);
   void finish_next_done();
   bool may_scan() const;
-  void shut_down(const Status& status);
+  Status shut_down(Status status);
   Status send_listing(std::uint64_t id, Pending& pending);
   static ContentSender::Listed listed_file(const Pending& pending, std::size_t index);
   Status send_small_files(std::uint64_t id, Pending& pending);

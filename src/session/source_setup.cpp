@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::chrono::seconds k_reader_wait{60};
 
-// A commit that was cut off must be finished before anybody reads: half of each generation is what nobody asked for.
-Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock) {
-  NB_TRY_ASSIGN(const bool needed, set.needs_recovery());
-  if (!needed) return {};
-  const txn::LockNote note = txn::lock_note_of_this_process(client, {}, clock);
-  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(set, note, k_reader_wait, clock));
-  NB_TRY(txn::recover(set, *lock, clock));
-  return {};
-}
-
 Status lock_set(const std::string& directory, const std::string& client, Clock& clock, SourceSetup& setup) {
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(directory, std::nullopt));
   if (!found.is_set) return {};
@@ -36,6 +26,15 @@ Status lock_set(const std::string& directory, const std::string& client, Clock& 
 }
 
 }  // namespace
+
+Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock) {
+  NB_TRY_ASSIGN(const bool needed, set.needs_recovery());
+  if (!needed) return {};
+  const txn::LockNote note = txn::lock_note_of_this_process(client, {}, clock);
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(set, note, k_reader_wait, clock));
+  NB_TRY(txn::recover(set, *lock, clock));
+  return {};
+}
 
 Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
                                   const std::optional<std::string>& stay_within, Clock& clock) {

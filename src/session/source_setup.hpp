@@ -21,6 +21,9 @@ struct SourceSetup {
   std::vector<std::unique_ptr<txn::ReaderLock>> locks;
 };
 
+// A commit that was cut off must be finished before anybody reads: half of each generation is what nobody asked for.
+Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock);
+
 // Opens the sources; where they lie in a file set, finishes a commit that was interrupted there and keeps later ones
 // waiting while this lives.
 Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,

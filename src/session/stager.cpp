@@ -22,10 +22,19 @@ std::uint64_t reserve_of(const fs::Space& space) {
 
 fs::Meant meant_of_entry(const wire::Entry& entry) { return {entry.type, entry.meta, entry.node}; }
 
+
+// The groups this process may give to its files.
+std::vector<gid_t> own_groups() {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  groups.resize(static_cast<std::size_t>(std::max(0, ::getgroups(static_cast<int>(groups.size()), groups.data()))));
+  groups.push_back(::getegid());
+  return groups;
+}
+
 }  // namespace
 
 Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter)
-    : m_set(set), m_transaction(transaction), m_reporter(reporter) {}
+    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_groups(own_groups()) {}
 
 Spot Stager::new_spot() {
   Spot spot;
@@ -81,24 +90,34 @@ Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const 
   return StagedNode{ident, std::move(kept.literal)};
 }
 
+// Symlinks, FIFOs and sockets take no attributes: whoever may not give them their owner could not keep it either.
+bool Stager::needs_placeholder(const wire::Entry& entry) const {
+  if (::geteuid() == 0) return false;
+  const fs::Owner& owner = entry.meta.owner;
+  return owner.uid != ::geteuid() || std::find(m_groups.begin(), m_groups.end(), owner.gid) == m_groups.end();
+}
+
+Result<StagedNode> Stager::make_placeholder(const Spot& spot, const wire::Entry& entry) {
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  NB_TRY_ASSIGN(const auto file, dir->create_file(name_of(spot)));
+  NB_TRY(file->write_at(0, as_bytes(entry.target)));
+  return settle(*file, meant_of_entry(entry), entry.name, inherits(spot));
+}
+
 Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& entry) {
+  if (needs_placeholder(entry)) return make_placeholder(spot, entry);
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
   const std::string name = name_of(spot);
-  Status made;
-  if (entry.type == fs::FileType::symlink) {
-    made = dir->create_symlink(name, entry.target);
-  } else {
-    made = dir->create_node(name, entry.type, entry.node);
-  }
-  // A device that may not be made is kept as an empty file that says what it is.
-  if (!made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported) &&
-      entry.type != fs::FileType::symlink) {
-    NB_TRY_ASSIGN(const auto file, dir->create_file(name));
-    return settle(*file, meant_of_entry(entry), entry.name, inherits(spot));
-  }
+  const bool is_symlink = entry.type == fs::FileType::symlink;
+  const Status made = is_symlink ? dir->create_symlink(name, entry.target)
+                                 : dir->create_node(name, entry.type, entry.node);
+  // A device that may not be made, or whose number this file system cannot hold, is kept as a file that says what it is.
+  const bool refused = !made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported ||
+                                 made.error().sys_errno == EINVAL);
+  if (refused && !is_symlink) return make_placeholder(spot, entry);
   NB_TRY(made);
   NB_TRY_ASSIGN(const auto node, dir->open_node(name));
-  return settle(*node, meant_of_entry(entry), entry.name, entry.type == fs::FileType::symlink ? Inherits::nothing : inherits(spot));
+  return settle(*node, meant_of_entry(entry), entry.name, is_symlink ? Inherits::nothing : inherits(spot));
 }
 
 Status Stager::make_directory(const Spot& spot) {

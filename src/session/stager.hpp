@@ -4,11 +4,14 @@
 // cannot even be kept is reported once per kind. Used by Sink from its one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fs/kept_metadata.hpp"
 #include "session/reporter.hpp"
@@ -67,6 +70,8 @@ class Stager {
   // Of what was just made at `spot`, whose directory() was the last one asked for.
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
+  [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
+  Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry);
   void note(const fs::Kept& kept, const std::string& path);
   Result<StagedNode> linked(const Spot& spot);
 
@@ -77,6 +82,7 @@ class Stager {
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;
   bool m_cached_inherits = false;
+  const std::vector<gid_t> m_groups;        // that this process may give to its files
   std::uint64_t m_kept_aside = 0;
   std::set<std::string> m_lost_kinds;
 };

@@ -77,8 +77,32 @@ Result<SetFormat> new_format(Lifetime lifetime) {
   return format;
 }
 
+// The root's time is the user's; coming and going of the control directory must not show in it.
+class KeptMtime {
+ public:
+  static Result<KeptMtime> of(fs::Directory& directory) {
+    NB_TRY_ASSIGN(const fs::Stat stat, directory.stat());
+    return KeptMtime(directory, stat.mtime);
+  }
+  // Only the owner may set times; where that is someone else, the time moves on.
+  void restore() { static_cast<void>(m_directory->set_mtime(m_mtime)); }
+
+ private:
+  KeptMtime(fs::Directory& directory, fs::Timestamp mtime) : m_directory(&directory), m_mtime(mtime) {}
+  fs::Directory* m_directory;
+  fs::Timestamp m_mtime;
+};
+
+// A default ACL of the root would be given to everything that is staged.
+Status drop_default_acl(fs::Directory& control) {
+  const Status removed = control.remove_xattr("system.posix_acl_default");
+  const bool had_none = !removed && (removed.error().code == Errc::not_found || removed.error().code == Errc::unsupported);
+  return had_none ? Status{} : removed;
+}
+
 // Returns the lock on the new set, which keeps others from taking it for a leftover.
 Result<std::unique_ptr<fs::File>> fill(fs::Directory& control, const SetFormat& format, const hash::Secret& secret) {
+  NB_TRY(drop_default_acl(control));
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> lock, control.create_file(k_lock_name));
   NB_TRY_ASSIGN(const bool locked, lock->try_lock(fs::LockKind::exclusive, k_writer_byte));
   if (!locked) return fail(Errc::locked, "another process is removing this file set");
@@ -121,13 +145,21 @@ Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> 
   NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*root, k_control_name));
   if (there) return fail(Errc::exists, std::string(k_control_name));
   NB_TRY(remove_temporary(*root));
+  NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*root));
   NB_TRY_ASSIGN(const SetFormat format, new_format(lifetime));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->create_directory(k_temporary_name));
   NB_FAILPOINT("txn.create.made");
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, fill(*control, format, secret));
+  const Result<std::unique_ptr<fs::File>> lock = fill(*control, format, secret);
+  if (!lock) {
+    // A full disk must not be left with half a set as well; the first error is the one to tell.
+    static_cast<void>(fs::remove_tree(*root, k_temporary_name));
+    mtime.restore();
+    return tl::make_unexpected(lock.error());
+  }
   NB_FAILPOINT("txn.create.filled");
   NB_TRY(root->rename(k_temporary_name, *root, k_control_name, fs::RenameMode::no_replace));
   NB_FAILPOINT("txn.create.renamed");
+  mtime.restore();
   NB_TRY(root->sync());
   return std::unique_ptr<FileSet>(new FileSet(std::move(root), std::move(control), format, secret));
 }
@@ -152,11 +184,13 @@ Result<bool> FileSet::needs_recovery() {
 
 Status FileSet::remove_control() {
   NB_TRY(remove_temporary(*m_root));
+  NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*m_root));
   // Under the temporary name first: half of it removed is then no damaged set.
   NB_TRY(m_root->rename(k_control_name, *m_root, k_temporary_name, fs::RenameMode::no_replace));
   NB_TRY(m_root->sync());
   NB_FAILPOINT("txn.remove.renamed");
   NB_TRY(fs::remove_tree(*m_root, k_temporary_name));
+  mtime.restore();
   return m_root->sync();
 }
 

@@ -51,11 +51,19 @@ bool is_target(const fs::Stat& live, const SetMetadata& op) {
   return matches(live, expected);
 }
 
+// An ordinary user may set attributes only where the mode lets that user write.
+static Status open_for_xattrs(fs::Node& node, const fs::Stat& now, const fs::Metadata& to) {
+  if ((now.mode & 0200) != 0 || now.type == fs::FileType::symlink) return {};
+  NB_TRY_ASSIGN(const fs::Xattrs present, node.xattrs());
+  return present == to.xattrs ? Status{} : node.set_mode(now.mode | 0200);
+}
+
 // chown clears set-id bits and file capabilities, so it comes first; an ACL changes the group bits of the mode, so the
 // mode comes after; all of them leave mtime alone.
 Status set_metadata(fs::Node& node, const fs::Metadata& from, const fs::Metadata& to) {
   NB_TRY_ASSIGN(const fs::Stat before, node.stat());
   if (before.owner != to.owner) NB_TRY(node.set_owner(to.owner));
+  NB_TRY(open_for_xattrs(node, before, to));
   NB_TRY(set_xattrs(node, from, to.xattrs));
   NB_TRY_ASSIGN(const fs::Stat now, node.stat());
   if (now.mode != to.mode && now.type != fs::FileType::symlink) NB_TRY(node.set_mode(to.mode));

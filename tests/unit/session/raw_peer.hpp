@@ -25,7 +25,7 @@ class RawPeer {
       stream->close_now();
     });
     m_connection.emplace(*m_stream, session::ConnectionOptions{std::chrono::seconds(20), std::chrono::milliseconds(0)});
-    REQUIRE(session::exchange_hello(*m_connection, {}).has_value());
+    REQUIRE(session::exchange_hello(*m_connection, {}, session::Side::client).has_value());
   }
   ~RawPeer() {
     m_stream->close_now();
@@ -41,9 +41,14 @@ class RawPeer {
 
   template <class Message>
   Message receive() {
-    auto message = session::receive<Message>(*m_connection);
-    REQUIRE(message.has_value());
-    return *message;
+    while (true) {
+      const auto raw = m_connection->receive();
+      REQUIRE(raw.has_value());
+      REQUIRE(raw->has_value());
+      if ((*raw)->type == wire::MessageType::phase) continue;
+      REQUIRE((*raw)->type == Message::k_type);
+      return wire::decode_message<Message>((*raw)->body).value();
+    }
   }
 
   // Reads until the server reports an error.

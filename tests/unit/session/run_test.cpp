@@ -12,10 +12,10 @@ namespace stdfs = std::filesystem;
 namespace {
 
 // Something of everything that a session treats differently.
-void make_tree(const Rig& rig) {
+void make_tree(const Rig& rig, std::size_t large_bytes = 300'000) {
   put(rig.source("a"), "alpha");
   put(rig.source("dir/small"), std::string(1000, 's'));
-  put(rig.source("dir/large"), std::string(300'000, 'l'));
+  put(rig.source("dir/large"), std::string(large_bytes, 'l'));
   put(rig.source("dir/deep/deeper/file"), "x");
   put(rig.source("odd\nname\xFF"), "odd");
   stdfs::create_directory(rig.source("empty"));
@@ -24,9 +24,9 @@ void make_tree(const Rig& rig) {
   for (int i = 0; i < 60; ++i) put(rig.source("many/f" + std::to_string(i)), std::string(static_cast<std::size_t>(i), 'm'));
 }
 
-void change_tree(const Rig& rig) {
+void change_tree(const Rig& rig, std::size_t large_bytes = 310'000) {
   put(rig.source("a"), "alpha and more");
-  put(rig.source("dir/large"), std::string(310'000, 'L'));
+  put(rig.source("dir/large"), std::string(large_bytes, 'L'));
   stdfs::remove_all(rig.source("dir/deep"));
   put(rig.source("dir/deep"), "a file now");
   stdfs::remove(rig.source("dir/link"));
@@ -69,11 +69,11 @@ TEST_CASE("the smallest credits and a one-byte buffer change nothing but the tim
   rig.pipe.buffer_bytes = 1;
   rig.job.limits = least();
   rig.serve.limits = least();
-  make_tree(rig);
+  make_tree(rig, 3000);
   rig.job.options.flags = wire::k_flag_delete | wire::k_flag_itemize;
   REQUIRE(rig.push().has_value());
   CHECK(tree_of(rig.source()) == tree_of(rig.pool()));
-  change_tree(rig);
+  change_tree(rig, 3100);
   REQUIRE(rig.push().has_value());
   CHECK(tree_of(rig.source()) == tree_of(rig.pool()));
   rig.job.operation = wire::Operation::pull;
@@ -92,7 +92,7 @@ TEST_CASE("a dry run and a verification change nothing", "[session]") {
   REQUIRE(rig.push().has_value());
   CHECK(tree_of(rig.pool()).empty());
   CHECK_FALSE(stdfs::exists(rig.pool(".nbackup")));
-  CHECK(rig.seen.items.size() == 71);
+  CHECK(rig.seen.items.size() == 73);
   rig.job.options.flags = 0;
   REQUIRE(rig.push().has_value());
   const auto before = tree_of(rig.pool());

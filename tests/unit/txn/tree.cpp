@@ -289,7 +289,8 @@ bool is_clean(fs::Directory& root, std::string& what) {
     if (!expected.contains(each.name)) what += each.name + " ";
   }
   const auto stages = control->open_directory("tx").value();
-  for (const fs::NamedType& each : stages->list().value()) what += "tx/" + each.name + " ";
+  const std::vector<fs::NamedType> stage_names = stages->list().value();
+  for (const fs::NamedType& each : stage_names) what += "tx/" + each.name + " ";
   return what.empty();
 }
 
