@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "base/rel_path.hpp"
 
@@ -52,8 +53,8 @@ Split split_last(const std::string& path) {
 
 bool means_content(const std::string& source) {
   if (source.empty() || source.back() == '/') return true;
-  const std::string name = split_last(source).name;
-  return name == "." || name == "..";
+  const std::string_view last = std::string_view(source).substr(source.rfind('/') + 1);  // npos + 1 is 0
+  return last == "." || last == "..";
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ Status Conflicts::take(fs::Directory& parent, std::string_view name, std::uint64
   // A note without its file is from an attempt that was interrupted right here; it says the same.
   NB_TRY(remove_if_there(*to, note));
   NB_TRY(write_new_file(*to, note, as_bytes(path.str() + "\n")));
+  // Without its note nobody could tell where the file belongs.
+  NB_TRY(to->sync());
   NB_FAILPOINT("txn.conflict.noted");
   NB_TRY(parent.rename(name, *to, kept, fs::RenameMode::no_replace));
   return to->sync();
