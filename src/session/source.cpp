@@ -6,6 +6,7 @@
 #include "base/assert.hpp"
 #include "base/failpoint.hpp"
 #include "session/error_message.hpp"
+#include "session/interrupt.hpp"
 
 namespace nb::session {
 namespace {
@@ -60,7 +61,7 @@ Status Source::run() {
     const auto work = next_work();
     status = work ? Status{} : tl::make_unexpected(work.error());
     if (!work || *work == Work::finished) break;
-    status = do_work(*work);
+    status = interrupt_requested() ? fail(Errc::interrupted, "") : do_work(*work);
     report_progress();
   }
   m_outcome.counts.content_bytes = m_sender.content_bytes();

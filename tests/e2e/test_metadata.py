@@ -35,6 +35,7 @@ def build(root: Path) -> None:
         os.chdir(here)
     os.mknod(root / "char", stat.S_IFCHR | 0o640, os.makedev(300, 70000))
     os.mknod(root / "block", stat.S_IFBLK | 0o660, os.makedev(7, 3))
+    os.chmod(root / "block", 0o660)  # whatever the umask is
     os.chown(root / "block", 5, 6)
     os.link(root / "plain", root / "dir/linked")
     os.link(root / "fifo", root / "dir/linked-fifo")
