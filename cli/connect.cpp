@@ -67,8 +67,12 @@ FarEnd far_end_of(const transport::ByteStream& stream) {
 
 }  // namespace
 
+std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words) {
+  return settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(words);
+}
+
 std::string serve_command(const Settings& settings, FarRights rights) {
-  return settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(serve_words(settings, rights));
+  return remote_command_line(settings, serve_words(settings, rights));
 }
 
 Result<Stream> open_remote(const Settings& settings, const ssh::Host& host, const std::string& command,

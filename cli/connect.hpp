@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command reaches the other side: over SSH (libssh or a program, transport/ssh_select.hpp chooses) or as a process
-// on this machine.
+// How a command reaches the other side: over SSH (libssh or a program, transport/ssh_select.hpp chooses) or as a
+// process on this machine.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/endpoints.hpp"
 #include "cli/settings.hpp"
@@ -21,8 +22,10 @@ struct ConnectionMessages {
   std::function<void(std::string_view)> on_remote_line;
 };
 
-// The command line for the remote shell: --remote-path as the user wrote it (it may be "sudo nbackup"), "serve" and what
-// the settings ask of the other end: a pull is throttled and timed there too.
+// What the remote shell is to run: --remote-path as the user wrote it (it may be "sudo nbackup"), then `words`, quoted.
+std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words);
+
+// The same for `serve`, with what the settings ask of the other end: a pull is throttled and timed there too.
 std::string serve_command(const Settings& settings, FarRights rights);
 
 // Opens `command` on `host` once.

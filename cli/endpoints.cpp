@@ -7,7 +7,6 @@
 #include <cctype>
 #include <filesystem>
 
-
 namespace nb::cli {
 namespace {
 

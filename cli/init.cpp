@@ -36,9 +36,7 @@ Result<int> init(const Settings& settings) {
 
 int run_init(const Settings& settings, Clock&) {
   const auto exit_code = init(settings);
-  if (exit_code) return *exit_code;
-  print_error(exit_code.error());
-  return info(exit_code.error().code).exit_code;
+  return exit_code ? *exit_code : report_failure(exit_code.error());
 }
 
 }  // namespace nb::cli

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the other side ends before it has said a single byte, the reason is not in the protocol but in how the program
 // there ended and in what it wrote to standard error. PeerWatch is a ByteStream decorator that looks there and returns
-// the true reason in place of "connection lost": a remote host without nbackup, or an ssh program that could not log in.
+// the true reason in place of "connection lost": a remote host without nbackup, or an ssh program that could not log
+// in.
 #pragma once
 
 #include <memory>

@@ -35,8 +35,8 @@ struct ProgressState {
   std::chrono::seconds elapsed{0};
 };
 
-// At most `columns` columns, without a newline: "1.2 GiB  12,345 files  88 MiB/s  01:07  eta 00:12  transfer". What does
-// not fit is cut at the end.
+// At most `columns` columns, without a newline: "1.2 GiB  12,345 files  88 MiB/s  01:07  eta 00:12  transfer". What
+// does not fit is cut at the end.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
 }  // namespace nb::cli

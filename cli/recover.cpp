@@ -58,9 +58,7 @@ Result<int> recover(const Settings& settings, Clock& clock) {
 
 int run_recover(const Settings& settings, Clock& clock) {
   const auto exit_code = recover(settings, clock);
-  if (exit_code) return *exit_code;
-  print_error(exit_code.error());
-  return info(exit_code.error().code).exit_code;
+  return exit_code ? *exit_code : report_failure(exit_code.error());
 }
 
 }  // namespace nb::cli

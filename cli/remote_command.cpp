@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "cli/connect.hpp"
 #include "cli/terminal.hpp"
-#include "ssh/quote.hpp"
 
 namespace nb::cli {
 namespace {
@@ -52,11 +51,8 @@ Result<int> run_there(const Settings& settings, const ssh::Host& host, const std
 }  // namespace
 
 int run_on_host(const Settings& settings, const ssh::Host& host, const std::vector<std::string>& words) {
-  const std::string command = settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(words);
-  const auto exit_code = run_there(settings, host, command);
-  if (exit_code) return *exit_code;
-  print_error(exit_code.error());
-  return info(exit_code.error().code).exit_code;
+  const auto exit_code = run_there(settings, host, remote_command_line(settings, words));
+  return exit_code ? *exit_code : report_failure(exit_code.error());
 }
 
 }  // namespace nb::cli

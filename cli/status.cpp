@@ -71,9 +71,7 @@ Status status(const Settings& settings, Clock& clock) {
 
 int run_status(const Settings& settings, Clock& clock) {
   const auto done = status(settings, clock);
-  if (done) return 0;
-  print_error(done.error());
-  return info(done.error().code).exit_code;
+  return done ? 0 : report_failure(done.error());
 }
 
 }  // namespace nb::cli

@@ -140,4 +140,9 @@ void print_error(const Error& error) {
   if (!hint.empty()) print_message("  " + std::string(hint));
 }
 
+int report_failure(const Error& error) {
+  print_error(error);
+  return info(error.code).exit_code;
+}
+
 }  // namespace nb::cli

@@ -67,5 +67,7 @@ std::size_t terminal_columns(std::FILE* file);
 // "nbackup: text" on standard error, for what happens outside a run.
 void print_error(const Error& error);
 void print_message(std::string_view escaped_text);
+// Prints an error that ended a command; returns the process's exit code.
+int report_failure(const Error& error);
 
 }  // namespace nb::cli

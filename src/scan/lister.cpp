@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "fs/kept_metadata.hpp"
 #include "hash/file_hasher.hpp"
 
 namespace nb::scan {
@@ -12,11 +11,6 @@ namespace {
 
 constexpr std::string_view k_control_name = ".nbackup";
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
-
-fs::Meant meant(const fs::Stat& stat, fs::Xattrs xattrs, MetadataView view) {
-  if (view == MetadataView::kept) return fs::meant_of(stat, std::move(xattrs));
-  return {stat.type, {stat.mode, stat.owner, stat.mtime, std::move(xattrs)}, stat.node};
-}
 
 // The target of a symlink that is kept as a file (fs/kept_metadata.hpp).
 Result<std::string> kept_target(const fs::Directory& directory, const std::string& name, std::uint64_t size) {
@@ -37,13 +31,13 @@ void normalise(wire::Entry& entry) {
 Result<fs::Metadata> Lister::own_metadata(const fs::Directory& directory) const {
   NB_TRY_ASSIGN(const fs::Stat stat, directory.stat());
   NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs());
-  return meant(stat, std::move(xattrs), m_options.view).meta;
+  return meant_under(m_options.view, stat, std::move(xattrs)).meta;
 }
 
 Status Lister::fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const {
   if (entry.type == fs::FileType::directory) return {};
   NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs_at(entry.name));
-  fs::Meant file = meant(stat, std::move(xattrs), m_options.view);
+  fs::Meant file = meant_under(m_options.view, stat, std::move(xattrs));
   entry.type = file.type;
   entry.meta = std::move(file.meta);
   normalise(entry);
@@ -98,7 +92,9 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
       out.partial = true;
       continue;
     }
-    if (m_options.rules && m_options.rules->check(path.child(item.name), item.type) == filter::Verdict::exclude) continue;
+    const bool excluded =
+        m_options.rules && m_options.rules->check(path.child(item.name), item.type) == filter::Verdict::exclude;
+    if (excluded) continue;
     NB_TRY(add_named(directory, path, item.name, out));
   }
   return out;
@@ -109,6 +105,11 @@ Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const R
   NB_TRY(add_named(directory, path, name, out));
   if (out.entries.empty() && out.problems.empty()) return std::nullopt;
   return out;
+}
+
+fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs) {
+  if (view == MetadataView::kept) return fs::meant_of(stat, std::move(xattrs));
+  return {stat.type, {stat.mode, stat.owner, stat.mtime, std::move(xattrs)}, stat.node};
 }
 
 hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,

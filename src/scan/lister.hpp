@@ -8,6 +8,7 @@
 
 #include "filter/rules.hpp"
 #include "fs/directory.hpp"
+#include "fs/kept_metadata.hpp"
 #include "hash/secret.hpp"
 #include "scan/hard_links.hpp"
 #include "wire/messages.hpp"
@@ -43,16 +44,18 @@ class Lister {
   Result<Listed> read(fs::Directory& directory, const RelPath& path);
   // One name of it; nothing if it is not there. Filters do not apply: the user named it.
   Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name);
-  // The directory's own metadata as it is meant.
-  Result<fs::Metadata> own_metadata(const fs::Directory& directory) const;
 
  private:
+  Result<fs::Metadata> own_metadata(const fs::Directory& directory) const;
   Status add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name, Listed& out);
   Status add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out);
   Status fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const;
   ListerOptions m_options;
   HardLinks m_links;
 };
+
+// What an inode stands for under `view`, from what it literally has.
+fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs);
 
 // The digest that a DirectoryMessage carries: over `own` and `entries` as encoded.
 hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,

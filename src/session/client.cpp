@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/client.hpp"
 
-#include <algorithm>
-
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "fs/posix_directory.hpp"
@@ -180,11 +178,12 @@ class Run {
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     auto setup = set_up_sink(pull_request(opened, secret), m_clock);
     if (!setup || setup->secret->id() != secret.id()) {
-      const Error error = setup ? Error{Errc::locked, 0, "the destination's file set was made meanwhile"} : setup.error();
+      const Error error =
+          setup ? Error{Errc::locked, 0, "the destination's file set was made meanwhile"} : setup.error();
       connection.send_error(error);
       return tl::make_unexpected(error);
     }
-    Sink sink(connection, setup->target(), sink_options(opened, rules, *setup->secret, peer), reporter);
+    Sink sink(connection, setup->target(), pull_options(opened, peer, {rules, *setup->secret}), reporter);
     NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
     if (setup->transaction) NB_TRY(setup->transaction->clean_up());
     RunReport report;
@@ -201,7 +200,6 @@ class Run {
     request.destination = m_job.destination;
     const bool single = (opened.flags & wire::k_flag_single_file) != 0;
     request.shape = single ? SourceShape::single_file : SourceShape::tree;
-    request.single_name = opened.single_name;
     request.mode = mode_of(m_job.options.flags);
     request.lifetime = txn::Lifetime::ephemeral;
     request.offered_secret.assign(secret.stored().begin(), secret.stored().end());
@@ -211,18 +209,12 @@ class Run {
     return request;
   }
 
-  SinkOptions sink_options(const wire::Opened& opened, const filter::Rules& rules, const hash::Secret& secret,
-                           const wire::Hello& peer) const {
-    SinkOptions options;
-    options.mode = mode_of(m_job.options.flags);
+  SinkOptions pull_options(const wire::Opened& opened, const wire::Hello& peer, const ListingKey& key) const {
+    constexpr std::uint64_t k_found_there = wire::k_flag_implied_root | wire::k_flag_single_file;
+    SinkOptions options = sink_options(m_job.options.flags | (opened.flags & k_found_there), peer, key);
     options.direction = Direction::received;
-    options.flags = m_job.options.flags | (opened.flags & (wire::k_flag_implied_root | wire::k_flag_single_file));
     options.max_delete = m_job.options.max_delete;
     options.wait_readers = m_job.options.wait_readers;
-    options.rules = &rules;
-    options.secret = &secret;
-    options.want_credit = std::max<std::uint64_t>(1, peer.want_credit);
-    options.inline_limit_bytes = peer.inline_limit_bytes;
     return options;
   }
 
@@ -257,7 +249,8 @@ Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolic
     std::uint64_t random = 0;
     NB_TRY(random_bytes(std::as_writable_bytes(std::span(&random, 1))));
     const auto delay = transport::back_off_delay({retry.first_delay, std::chrono::minutes(1)}, attempt, random);
-    observer.on_notice(report.error().message() + "; trying again in " + std::to_string(delay.count() / 1000 + 1) + " s");
+    const std::string seconds = std::to_string(delay.count() / 1000 + 1);
+    observer.on_notice(report.error().message() + "; trying again in " + seconds + " s");
     NB_TRY(back_off(clock, delay));
   }
 }

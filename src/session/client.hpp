@@ -20,7 +20,7 @@ struct RetryPolicy {
   std::chrono::milliseconds first_delay{1000};  // doubled each time, up to a minute
 };
 
-// Runs `job` to its end. Errors are session errors; per-file ones are in the report. Interrupting: see Interrupt.
+// Runs `job` to its end. Errors are session errors; per-file ones are in the report.
 Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolicy& retry, Observer& observer,
                       Clock& clock);
 

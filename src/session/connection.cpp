@@ -6,6 +6,7 @@
 
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
+#include "session/error_message.hpp"
 #include "session/interrupt.hpp"
 
 namespace nb::session {
@@ -68,8 +69,7 @@ Status Connection::flush() {
 
 bool Connection::send_error(const Error& error) {
   if (error.code == Errc::connection_lost || error.code == Errc::timeout) return false;
-  return send(wire::ErrorMessage{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context}) && flush() &&
-         m_stream.finish_writing();
+  return send(to_message(error)) && flush() && m_stream.finish_writing();
 }
 
 void Connection::drain() {

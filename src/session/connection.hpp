@@ -40,7 +40,8 @@ class Connection {
   // Writes out what send() has collected.
   Status flush();
 
-  // Tells the peer why the session ends and half-closes. Connection errors are not sent; false then, or if it cannot be.
+  // Tells the peer why the session ends and half-closes. Connection errors are not sent; false then, or if it cannot
+  // be.
   bool send_error(const Error& error);
   // Reads and drops until the peer closes, or for a few seconds: closing on a peer that still writes could cost it our
   // last words.

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
-#include "fs/kept_metadata.hpp"
 #include "hash/file_hasher.hpp"
 
 namespace nb::session {
@@ -13,7 +12,9 @@ namespace {
 constexpr int k_attempts = 3;
 
 // Reading errors are the file's, sending errors the connection's; one Error carries both through the same functions.
-bool is_file_error(const Error& error) { return info(error.code).cls == ErrorClass::per_file || error.code == Errc::io; }
+bool is_file_error(const Error& error) {
+  return info(error.code).cls == ErrorClass::per_file || error.code == Errc::io;
+}
 
 bool same_version(const fs::Stat& a, const fs::Stat& b) {
   return a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime && a.inode == b.inode;
@@ -38,11 +39,7 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
     return out;
   }
   NB_TRY_ASSIGN(fs::Xattrs xattrs, out.file->xattrs());
-  if (m_options.view == scan::MetadataView::kept) {
-    out.meta = fs::meant_of(out.stat, std::move(xattrs)).meta;
-  } else {
-    out.meta = {out.stat.mode, out.stat.owner, out.stat.mtime, std::move(xattrs)};
-  }
+  out.meta = scan::meant_under(m_options.view, out.stat, std::move(xattrs)).meta;
   return out;
 }
 

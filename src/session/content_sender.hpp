@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ContentSender: reads one file and sends it, noticing whatever happens to the file meanwhile. A file that changes while
-// it is read is sent again from the start, a few times; what is never sent as complete is a mix. Used by Source.
+// ContentSender: reads one file and sends it, noticing whatever happens to the file meanwhile. A file that changes
+// while it is read is sent again from the start, a few times; what is never sent as complete is a mix. Used by Source.
 #pragma once
 
 #include "hash/file_hasher.hpp"

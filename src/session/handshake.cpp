@@ -51,8 +51,8 @@ Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits,
   NB_TRY_ASSIGN(wire::Hello peer, receive<wire::Hello>(connection));
   if (side == Side::server) NB_TRY(say());
   if (std::max(peer.version_min, wire::k_version_min) > std::min(peer.version_max, wire::k_version_max)) {
-    return fail(Errc::protocol_version, peer.software + " speaks versions " + std::to_string(peer.version_min) + " to " +
-                                            std::to_string(peer.version_max) + "; update the older side");
+    return fail(Errc::protocol_version, peer.software + " speaks versions " + std::to_string(peer.version_min) +
+                                            " to " + std::to_string(peer.version_max) + "; update the older side");
   }
   connection.start_keep_alive();
   return peer;

@@ -25,7 +25,6 @@ struct Options {
   std::chrono::seconds inactivity{0};     // --timeout; 0: none
   std::chrono::seconds wait{0};           // --wait for the writer's lock
   std::chrono::seconds wait_readers{60};  // --wait-readers
-  [[nodiscard]] bool has(wire::OpenFlag flag) const { return (flags & flag) != 0; }
 };
 
 // A push has local sources and a remote destination, a pull the other way round. Paths are as the user wrote them: a

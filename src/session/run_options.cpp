@@ -20,13 +20,23 @@ SourceOptions source_options(const SourceSetup& setup, std::uint64_t flags, cons
                              const wire::Hello& peer, const ListingKey& key) {
   SourceOptions options;
   const bool contents = (flags & (wire::k_flag_verify | wire::k_flag_checksum)) != 0;
-  options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules,
-                    &key.secret};
+  options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret};
   options.limits = limits;
   options.one_file_system = (flags & wire::k_flag_one_file_system) != 0;
   // Each side may be given less than it would like; never nothing, or it could not go on at all.
   options.limits.listing_credit_bytes =
       std::max<std::uint64_t>(1, std::min(peer.listing_credit_bytes, limits.listing_credit_bytes));
+  return options;
+}
+
+SinkOptions sink_options(std::uint64_t flags, const wire::Hello& peer, const ListingKey& key) {
+  SinkOptions options;
+  options.mode = mode_of(flags);
+  options.flags = flags;
+  options.rules = &key.rules;
+  options.secret = &key.secret;
+  options.want_credit = std::max<std::uint64_t>(1, peer.want_credit);
+  options.inline_limit_bytes = peer.inline_limit_bytes;
   return options;
 }
 

@@ -107,16 +107,10 @@ class Server {
     opened.resumes = setup.transaction && setup.transaction->has_resume_data();
     NB_TRY(m_connection.send(opened));
     NB_TRY(m_connection.flush());
-    SinkOptions options;
-    options.mode = mode_of(open.flags);
+    SinkOptions options = sink_options(open.flags, m_peer, {rules, *setup.secret});
     options.direction = Direction::sent;
-    options.flags = open.flags;
     options.max_delete = open.max_delete;
     options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
-    options.rules = &rules;
-    options.secret = &*setup.secret;
-    options.want_credit = std::max<std::uint64_t>(1, m_peer.want_credit);
-    options.inline_limit_bytes = m_peer.inline_limit_bytes;
     Sink sink(m_connection, setup.target(), options, m_reporter);
     const auto result = sink.run();
     if (!result) return tl::make_unexpected(result.error());
@@ -142,7 +136,8 @@ class Server {
     }
     NB_TRY(m_connection.send(opened));
     NB_TRY(m_connection.flush());
-    Source source(m_connection, setup.tree, m_reporter, source_options(setup, open.flags, m_options.limits, m_peer, {rules, secret}));
+    Source source(m_connection, setup.tree, m_reporter,
+                  source_options(setup, open.flags, m_options.limits, m_peer, {rules, secret}));
     return source.run();
   }
 

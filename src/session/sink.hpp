@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks for
-// what differs, stages it, and commits. One thread does everything and never waits for the peer except in receive(), so
-// that it cannot deadlock with the source (docs/protocol.md, "Flow"). In a dry run and a verification the same walk only
-// reports.
+// Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks
+// for what differs, stages it, and commits. One thread does everything and never waits for the peer except in
+// receive(), so that it cannot deadlock with the source (docs/protocol.md, "Flow"). In a dry run and a verification the
+// same walk only reports.
 #pragma once
 
 #include <deque>

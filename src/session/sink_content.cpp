@@ -106,7 +106,9 @@ Status Sink::on_file_begin(const wire::FileBegin& message) {
 Status Sink::on_data(const wire::Data& message) {
   if (!m_incoming) return fail(Errc::protocol, "data without a file");
   Incoming& in = *m_incoming;
-  if (message.offset != in.at || message.bytes.size() > in.size - in.at) return fail(Errc::protocol, "data: wrong offset");
+  if (message.offset != in.at || message.bytes.size() > in.size - in.at) {
+    return fail(Errc::protocol, "data: wrong offset");
+  }
   NB_FAILPOINT("session.sink.data");
   in.hasher.update(message.bytes);
   in.at += message.bytes.size();

@@ -144,9 +144,8 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
     NB_TRY_ASSIGN(fs::Directory * handle, live(message.path));
     listed = m_lister.read(*handle, message.path);
   } else {
-    NB_TRY_ASSIGN(dir, m_target.transaction->slots().open_directory_path(at.below.is_root()
-        ? RelPath().child(txn::Transaction::slot_name(at.slot))
-        : RelPath().child(txn::Transaction::slot_name(at.slot)).join(at.below)));
+    const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
+    NB_TRY_ASSIGN(dir, m_target.transaction->slots().open_directory_path(slot.join(at.below)));
     listed = m_lister.read(*dir, message.path);
   }
   if (!listed) {

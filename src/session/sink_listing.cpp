@@ -53,8 +53,10 @@ Status Sink::begin_listing(SinkDirectory& directory, const wire::Listing& messag
   if (at.where == Where::staged) {
     NB_TRY_ASSIGN(directory.staged, m_stager->settle_directory(at.spot(), *message.own, directory.path.str()));
   }
-  if (at.where == Where::absent || (at.where == Where::staged)) {
-    if (!directory.path.is_root() || !implied) item(item_new(fs::FileType::directory, m_options.direction, false), directory.path);
+  if (at.where == Where::absent || at.where == Where::staged) {
+    if (!directory.path.is_root() || !implied) {
+      item(item_new(fs::FileType::directory, m_options.direction, false), directory.path);
+    }
     ++m_result.files_new;
   }
   return {};

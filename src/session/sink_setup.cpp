@@ -79,10 +79,8 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   }
   NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));
   setup.new_name = std::move(path.new_name);
-  setup.root_path = path.directory;
   if (path.exists) {
     NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path.directory, request.stay_within));
-    setup.root_path = found.root_path;
     setup.base = found.below;
     NB_TRY(open_set(request, std::move(found), setup));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SinkSetup: everything a sink stands on, from a destination as the user wrote it: the directory, the file set around it
-// or a new one, its writer's lock and a transaction. Used by serve (push) and by the client (pull).
+// SinkSetup: everything a sink stands on, from a destination as the user wrote it: the directory, the file set around
+// it or a new one, its writer's lock and a transaction. Used by serve (push) and by the client (pull).
 #pragma once
 
 #include <memory>
@@ -18,7 +18,6 @@ namespace nb::session {
 struct SinkRequest {
   std::string destination;
   SourceShape shape = SourceShape::tree;
-  std::string single_name;                   // of the single file, kept where the destination gives it no other
   SinkMode mode = SinkMode::commit;
   txn::Lifetime lifetime = txn::Lifetime::permanent;  // of a set that has to be made
   std::optional<wire::Id> expected_set;      // the guard: this set, or Errc::guard_set_missing
@@ -30,7 +29,6 @@ struct SinkRequest {
 };
 
 struct SinkSetup {
-  std::string root_path;                     // absolute, of the set or of what is compared
   std::unique_ptr<txn::FileSet> set;         // where there is one
   std::unique_ptr<fs::Directory> plain_root; // where there is none (dry run); null if nothing is there at all
   RelPath base;

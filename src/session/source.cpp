@@ -68,8 +68,9 @@ Status Source::run() {
   return shut_down(std::move(status));
 }
 
-// Ends the receiving thread. After an error of ours the sink is told, and given a moment to take notice: closing at once
-// could drop what was just sent. When the line broke, what the sink said before may still be on its way: that is why.
+// Ends the receiving thread. After an error of ours the sink is told, and given a moment to take notice: closing at
+// once could drop what was just sent. When the line broke, what the sink said before may still be on its way: that is
+// why.
 Status Source::shut_down(Status status) {
   if (status) {
     m_receiver.join();
@@ -400,7 +401,9 @@ Status Source::take(const wire::RawMessage& message) {
       NB_TRY_ASSIGN(const auto done, wire::decode_message<wire::DirectoryDone>(message.body));
       const std::lock_guard lock(m_mutex);
       const auto it = m_pending.find(done.id);
-      if (it == m_pending.end() || !it->second.sent || it->second.done) return fail(Errc::protocol, "done: no such listing");
+      if (it == m_pending.end() || !it->second.sent || it->second.done) {
+        return fail(Errc::protocol, "done: no such listing");
+      }
       it->second.done = true;
       m_done.push_back(done.id);
       m_wake.notify_all();

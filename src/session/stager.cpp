@@ -22,7 +22,6 @@ std::uint64_t reserve_of(const fs::Space& space) {
 
 fs::Meant meant_of_entry(const wire::Entry& entry) { return {entry.type, entry.meta, entry.node}; }
 
-
 // The groups this process may give to its files.
 std::vector<gid_t> own_groups() {
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
@@ -111,7 +110,8 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
   const bool is_symlink = entry.type == fs::FileType::symlink;
   const Status made = is_symlink ? dir->create_symlink(name, entry.target)
                                  : dir->create_node(name, entry.type, entry.node);
-  // A device that may not be made, or whose number this file system cannot hold, is kept as a file that says what it is.
+  // A device that may not be made, or whose number this file system cannot hold, is kept as a file that says what it
+  // is.
   const bool refused = !made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported ||
                                  made.error().sys_errno == EINVAL);
   if (refused && !is_symlink) return make_placeholder(spot, entry);

@@ -29,7 +29,7 @@ struct Spot {
 
 struct StagedNode {
   txn::Ident ident;
-  fs::Metadata literal;  // what the inode has now
+  fs::Metadata literal;  // what the inode has now; empty for a second name of one that has it already
 };
 
 class Stager {
@@ -43,13 +43,14 @@ class Stager {
 
   // Symlink, FIFO, socket or device, as meant by `entry`.
   Result<StagedNode> make_special(const Spot& spot, const wire::Entry& entry);
-  // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the journal).
+  // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the
+  // journal).
   Status make_directory(const Spot& spot);
   Result<std::unique_ptr<fs::File>> create_file(const Spot& spot);
   // A file whose content is complete gets its metadata.
   Result<StagedNode> finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
-  // Gives a staged directory everything, then takes mode and mtime back to what staging needs; returns what the inode is
-  // to have in the end.
+  // Gives a staged directory everything, then takes mode and mtime back to what staging needs; returns what the inode
+  // is to have in the end.
   Result<StagedNode> settle_directory(const Spot& spot, const fs::Metadata& meta, const std::string& path);
   Status finish_tree_directory(const Spot& spot, const fs::Metadata& literal);
   // A second name for `from`, a staged file or one of the live tree.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/rel_path.hpp"
+#include "txn/file_set.hpp"
 
 namespace nb::session {
 namespace {
@@ -51,6 +52,10 @@ Split split_last(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
+std::string join(const std::string& directory, const std::string& name) {
+  return (directory == "/" ? "" : directory) + "/" + name;
+}
+
 bool means_content(const std::string& source) {
   if (source.empty() || source.back() == '/') return true;
   const std::string_view last = std::string_view(source).substr(source.rfind('/') + 1);  // npos + 1 is 0
@@ -71,7 +76,7 @@ Result<SourcePath> resolve_source(const std::string& source, const std::optional
     out.name = split.name;
   }
   // The parent of --root itself lies outside, but naming --root from there is the plainest way to ask for it.
-  if (stay_within && out.name && (out.directory == "/" ? "" : out.directory) + "/" + *out.name == *stay_within) return out;
+  if (stay_within && out.name && join(out.directory, *out.name) == *stay_within) return out;
   NB_TRY(confine(out.directory, stay_within));
   return out;
 }
@@ -83,7 +88,7 @@ Result<TargetPath> in_parent(const std::string& path, const std::optional<std::s
   TargetPath out;
   NB_TRY_ASSIGN(out.directory, real_path(split.directory));
   NB_TRY(confine(out.directory, stay_within));
-  if (!is_safe_name(split.name) || split.name == ".nbackup") {
+  if (!is_safe_name(split.name) || split.name == txn::k_control_name) {
     return fail(Errc::path, "destination " + path + ": name not usable");
   }
   out.new_name = split.name;
@@ -92,7 +97,7 @@ Result<TargetPath> in_parent(const std::string& path, const std::optional<std::s
 
 Result<TargetPath> make_target(const TargetPath& parent, MissingDirectory missing) {
   TargetPath out;
-  out.directory = (parent.directory == "/" ? "" : parent.directory) + "/" + *parent.new_name;
+  out.directory = join(parent.directory, *parent.new_name);
   out.exists = missing == MissingDirectory::make;
   if (out.exists && ::mkdir(out.directory.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno(out.directory);
   return out;

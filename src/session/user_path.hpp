@@ -28,8 +28,9 @@ struct TargetPath {
 
 enum class SourceShape : std::uint8_t { tree, single_file };
 
-// Where a run writes to. An existing directory is itself; a missing one is made (its parent must exist), unless a single
-// file is written to a missing name without trailing slash: that gives the file its name, as does an existing file.
+// Where a run writes to. An existing directory is itself; a missing one is made (its parent must exist), unless a
+// single file is written to a missing name without trailing slash: that gives the file its name, as does an existing
+// file.
 Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape, MissingDirectory missing,
                                   const std::optional<std::string>& stay_within);
 

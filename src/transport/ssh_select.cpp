@@ -129,37 +129,6 @@ Result<std::unique_ptr<ByteStream>> open_program(const LibsshOptions& options, c
   return open_process_stream(std::move(process));
 }
 
-struct Sign {
-  std::string_view text;
-  Errc code;
-};
-
-// OpenSSH's client has one exit status, 255, for all that goes wrong before the command runs; its words tell more.
-constexpr auto k_ssh_signs = std::to_array<Sign>({
-    {"Host key verification failed", Errc::host_key},
-    {"Permission denied", Errc::auth},
-    {"Too many authentication failures", Errc::auth},
-    {"Connection timed out", Errc::connect_timeout},
-    {"Connection refused", Errc::connect},
-    {"Could not resolve hostname", Errc::connect},
-    {"No route to host", Errc::connect},
-    {"Network is unreachable", Errc::connect},
-    {"kex_exchange_identification", Errc::connect},
-});
-
-constexpr int k_shell_not_found = 127;
-constexpr int k_shell_not_executable = 126;
-constexpr int k_ssh_failed = 255;
-
-Errc end_code(const PeerEnd& end) {
-  if (end.exit_status == k_shell_not_found || end.exit_status == k_shell_not_executable) return Errc::remote_missing;
-  if (end.exit_status != k_ssh_failed) return Errc::connection_lost;
-  for (const Sign& sign : k_ssh_signs) {
-    if (end.stderr_tail.find(sign.text) != std::string::npos) return sign.code;
-  }
-  return Errc::connection_lost;
-}
-
 bool program_may_do_better(const Error& error) {
   return error.code == Errc::auth || error.code == Errc::unsupported;
 }
@@ -212,16 +181,6 @@ Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& opti
   if (!choice.settings || !program_may_do_better(stream.error())) return tl::make_unexpected(stream.error());
   notice(stream.error().message() + "; trying the ssh program");
   return open_program(options.libssh, chosen_program(options.libssh));
-}
-
-Error explain_end(const PeerEnd& end, const std::string& who) {
-  std::string how = "no end of the remote program seen";
-  if (end.exit_status) how = "the remote program ended with status " + std::to_string(*end.exit_status);
-  if (!end.signal_name.empty()) how = "the remote program was killed by SIG" + escape(end.signal_name);
-  std::string_view said = end.stderr_tail;
-  while (said.ends_with('\n')) said.remove_suffix(1);
-  if (!said.empty()) how += ", and said: " + escape(said);
-  return Error{end_code(end), 0, who + ": " + how};
 }
 
 }  // namespace nb::transport

@@ -40,13 +40,8 @@ struct RemoteOptions {
 
 // Everything between an address and a stream: chooses the carrier and opens it. Where libssh could not log in or
 // agree on algorithms, the ssh program gets a try: it asks for passwords where libssh.prompt says that there is a
-// terminal, and asks nothing (BatchMode) otherwise. How an ssh program fares is known only from its end: see
-// explain_end().
+// terminal, and asks nothing (BatchMode) otherwise. How an ssh program fares is known only from its end
+// (ByteStream::wait_end).
 Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& options);
-
-// What the end of the remote program means when it came before nbackup had answered: Errc::remote_missing (the shell
-// found no nbackup), host_key, auth, connect or connect_timeout (from what an ssh program prints), else
-// connection_lost. The context has `who` and the last lines of standard error.
-Error explain_end(const PeerEnd& end, const std::string& who);
 
 }  // namespace nb::transport

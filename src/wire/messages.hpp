@@ -57,7 +57,7 @@ struct Hello {
   std::uint64_t cpu_flags = 0;             // bit 0: AES instructions
   std::uint64_t listing_credit_bytes = 0;  // listings that may await my answer
   std::uint64_t want_credit = 0;           // wants that may be open at me
-  std::uint64_t inline_limit_bytes = 0;    // files up to this ride with their listing where everything is taken
+  std::uint64_t inline_limit_bytes = 0;    // of a source: files up to this ride with a listing that is taken whole
 };
 
 enum class Operation : std::uint8_t { push = 1, pull = 2 };
@@ -72,7 +72,7 @@ enum OpenFlag : std::uint64_t {
   k_flag_one_file_system = 1 << 5,
   k_flag_allow_empty = 1 << 6,    // lifts the empty-source guard
   k_flag_new_set = 1 << 7,        // lifts the set-missing guard
-  k_flag_trailing_slash = 1 << 8, // the destination was written with one
+  k_flag_trailing_slash = 1 << 8, // kept free: the slash of `destination` itself tells
   k_flag_single_file = 1 << 9,    // the only source is not a directory: its name may be changed
   k_flag_implied_root = 1 << 10,  // the sources are named entries of the destination, not its whole content
 };
@@ -199,7 +199,7 @@ struct FileKey {
 struct Want {
   static constexpr auto k_type = MessageType::want;
   FileKey file;
-  std::uint64_t offset = 0;  // first byte wanted
+  std::uint64_t offset = 0;  // first byte wanted; always 0 in version 1
 };
 
 // Source to sink, before the content of a wanted file. `size` and `meta` are those of the file as opened, which may be
@@ -284,7 +284,7 @@ struct RunResult {
   std::uint64_t content_bytes = 0;   // received as file content
   std::uint64_t resumed_bytes = 0;   // taken from an interrupted stage
   std::uint64_t kept_aside = 0;      // entries whose metadata is kept in an attribute instead of set
-  std::uint64_t problems = 0;        // per-file errors at the sink
+  std::uint64_t problems = 0;        // per-file errors that the sink knows of, its own and the source's
   std::uint64_t worst_exit = 0;      // the exit code these ask for, 0 if none
 };
 

@@ -57,8 +57,10 @@ def build(root: Path) -> None:
         out.truncate(9 << 20)
     with open(root / "all-hole", "wb") as out:
         out.truncate(3 << 20)
+    # None is left at this very second: rsync does not set such a time on what it has just made.
     times = {"plain": -1, "setuid": -(2 * 10**18), "setgid": 5 * 10**18 + 123456789, "attrs": 1, "dangling": 10**18 + 7,
-             "fifo": 2 * 10**18 + 1, "char": 3, "socket": 10**9, "holes": 4_300_000_000 * 10**9 + 999_999_999}
+             "fifo": 2 * 10**18 + 1, "char": 3, "block": 4, "outside": 5, "socket": 10**9,
+             "holes": 4_300_000_000 * 10**9 + 999_999_999}
     for name, when in times.items():
         os.utime(root / name, ns=(when, when), follow_symlinks=False)
     for name, mode in (("closed", 0o000), ("read-only", 0o555), ("shared", 0o1777), ("group", 0o2775)):

@@ -68,6 +68,7 @@ TEST_CASE("an end that says nothing is left as it is", "[cli]") {
   CHECK_FALSE(code_of({255, "", ""}, k_over_libssh));
   CHECK_FALSE(code_of({std::nullopt, "KILL", ""}, k_over_libssh));
   CHECK_FALSE(code_of({11, "", "nbackup: /pool: Input/output error"}, k_over_ssh));
+  CHECK_FALSE(code_of({1, "", "Permission denied"}, k_over_ssh));
 }
 
 TEST_CASE("the stream returns the explanation in place of the end", "[cli]") {
