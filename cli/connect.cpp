@@ -10,6 +10,7 @@
 
 #include "cli/peer_watch.hpp"
 #include "cli/prompt.hpp"
+#include "cli/signals.hpp"
 #include "ssh/quote.hpp"
 #include "transport/process_stream.hpp"
 #include "transport/ssh_select.hpp"
@@ -77,7 +78,11 @@ std::string serve_command(const Settings& settings, FarRights rights) {
 
 Result<Stream> open_remote(const Settings& settings, const ssh::Host& host, const std::string& command,
                            const ConnectionMessages& messages) {
-  NB_TRY_ASSIGN(Stream stream, transport::open_remote_stream(remote_options(settings, host, command, messages)));
+  auto opened = [&] {
+    const ExitOnSignal exit_on_signal;
+    return transport::open_remote_stream(remote_options(settings, host, command, messages));
+  }();
+  NB_TRY_ASSIGN(Stream stream, std::move(opened));
   const FarEnd far_end = far_end_of(*stream);
   return watch_peer(std::move(stream), {host.name, command, far_end});
 }

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "cli/signals.hpp"
 
 namespace nb::cli {
 namespace {
 
 using transport::PromptKind;
 
-// Turns echo off while it lives. An interrupted process leaves the terminal to the shell, which sets it right again.
+// Turns echo off while it lives.
 class EchoOff {
  public:
   explicit EchoOff(int terminal) : m_terminal(terminal), m_changed(::tcgetattr(terminal, &m_before) == 0) {
@@ -50,6 +51,7 @@ std::optional<std::string> read_line(int terminal) {
 std::optional<std::string> ask(PromptKind kind, const std::string& text) {
   const Fd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) return std::nullopt;
+  const ExitOnSignal::Pause pause;  // the echo must come back first
   if (!write_full(terminal.get(), as_bytes(text + " "))) return std::nullopt;
   if (kind == PromptKind::confirm) return read_line(terminal.get());
   const EchoOff silent(terminal.get());

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <string_view>
 
 #include "session/client.hpp"
 
@@ -14,11 +15,19 @@ namespace {
 // Signal handlers leave no other way than state of the process. Lock-free, so allowed in a handler.
 std::atomic<int> g_signals{0};
 std::atomic<bool> g_second_exits{true};
+std::atomic<bool> g_first_exits{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 constexpr int k_interrupted_exit = 20;
 
+[[noreturn]] void exit_at_once() {
+  constexpr std::string_view k_text = "nbackup: interrupted\n";
+  static_cast<void>(!::write(STDERR_FILENO, k_text.data(), k_text.size()));
+  ::_exit(k_interrupted_exit);
+}
+
 void on_signal(int) {
+  if (g_first_exits) exit_at_once();
   if (g_signals.fetch_add(1) > 0 && g_second_exits) ::_exit(k_interrupted_exit);
   session::request_interrupt();
 }
@@ -38,6 +47,20 @@ void install_signal_handlers(SecondSignal second) {
     if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
   }
+}
+
+ExitOnSignal::ExitOnSignal() {
+  g_first_exits = true;
+  if (g_signals > 0) exit_at_once();
+}
+
+ExitOnSignal::~ExitOnSignal() { g_first_exits = false; }
+
+ExitOnSignal::Pause::Pause() : m_before(g_first_exits.exchange(false)) {}
+
+ExitOnSignal::Pause::~Pause() {
+  g_first_exits = m_before;
+  if (m_before && g_signals > 0) exit_at_once();
 }
 
 }  // namespace nb::cli

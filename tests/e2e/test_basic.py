@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import time
 import unittest
 from pathlib import Path
@@ -207,6 +209,21 @@ class Behaviour(Case):
         options = self.world.carrier_options("libssh")
         sshd.close()
         self.run_code(opt.CONNECT, "push", *options, f"{self.source}/", f"nbtest:{self.sink}")
+
+    def test_interrupt_while_connecting(self) -> None:
+        """A host that takes the connection and says nothing: Ctrl-C need not wait for the time limit."""
+        (self.dir / "src").mkdir()
+        config = self.dir / "config"
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            config.write_text(f"Host mute\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\n")
+            run = self.world.spawn("push", "--ssh-config", config, self.dir / "src", "mute:/pool")
+            silent.settimeout(60)
+            connection, _ = silent.accept()
+            with connection:
+                run.kill(signal.SIGINT)
+                outcome = run.wait(timeout=20)
+        self.assertEqual(outcome.code, 20, outcome.text)
+        self.assertIn(b"interrupted", outcome.stderr)
 
     def test_unknown_and_changed_host_key(self) -> None:
         self._small()
