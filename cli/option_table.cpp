@@ -110,6 +110,8 @@ constexpr std::array k_options{
               set_flag<wire::k_flag_dry_run>},
     OptionRow{"--delete", toggle, "", k_writes, k_what, "remove from DEST what SRC does not have",
               set_flag<wire::k_flag_delete>},
+    OptionRow{"--delete", toggle, "", mask_of(CommandId::verify), k_what, "what SRC does not have is a difference too",
+              set_flag<wire::k_flag_delete>},
     OptionRow{"-c,--checksum", toggle, "", k_writes, k_what, "compare contents, not size and time",
               set_flag<wire::k_flag_checksum>},
     OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",
@@ -135,7 +137,7 @@ constexpr std::array k_options{
               set_text<&Settings::rsh>},
     OptionRow{"--remote-path,--rsync-path", valued, "COMMAND", k_connects, k_link,
               "nbackup on the remote host, if not in PATH", set_text<&Settings::remote_path>},
-    OptionRow{"--ssh-config", valued, "FILE", k_connects, k_link, "instead of ~/.ssh/config; for every carrier",
+    OptionRow{"--ssh-config", valued, "FILE", k_connects, k_link, "instead of ~/.ssh/config",
               set_text<&Settings::ssh_config>},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
@@ -194,7 +196,7 @@ constexpr std::array k_options{
 
 constexpr std::array k_commands{
     CommandRow{CommandId::push, "push", "SRC... DEST", "make DEST equal to SRC, as one transaction", 2, k_any_number},
-    CommandRow{CommandId::pull, "pull", "SRC... DEST", "the same with the source on the remote side", 2, k_any_number},
+    CommandRow{CommandId::pull, "pull", "SRC... DEST", "the same, from the remote side to here", 2, k_any_number},
     CommandRow{CommandId::verify, "verify", "SRC... DEST", "compare contents; list what differs, change nothing", 2,
                k_any_number},
     CommandRow{CommandId::init, "init", "DIR", "make an empty file set; push does it by itself", 1, 1},

@@ -17,7 +17,7 @@ namespace {
 
 Result<txn::RecoveryReport> recover_set(const std::string& path, std::chrono::seconds wait, Clock& clock) {
   NB_TRY_ASSIGN(txn::Located located, txn::locate_set(path, std::nullopt));
-  if (!located.is_set) return fail(Errc::not_found, "no file set at or above " + path);
+  if (!located.is_set) return fail(Errc::path, "no file set at or above " + path);
   NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(located.root)));
   txn::TxId token{};
   NB_TRY(random_bytes(token));

@@ -37,6 +37,7 @@ void on_signal(int) {
 void install_signal_handlers(SecondSignal second) {
   g_second_exits = second == SecondSignal::exits;
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file too large for a limit is an error of that file
   struct sigaction action {};
   action.sa_handler = on_signal;
   ::sigemptyset(&action.sa_mask);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -32,15 +33,18 @@ void print_rows(const Settings& settings, const std::vector<StatusRow>& rows) {
 // The table may go to /dev/null in cron: the error itself says which.
 std::string stale_destinations(const std::vector<StatusRow>& rows) {
   std::string names;
+  std::set<std::string> seen;
   for (const StatusRow& row : rows) {
-    if (row.stale) names += (names.empty() ? "" : ", ") + row.set.destination;
+    if (!row.stale || seen.contains(row.set.destination)) continue;
+    seen.insert(row.set.destination);
+    names += (names.empty() ? "" : ", ") + row.set.destination;
   }
   return names;
 }
 
 Status forget(const std::optional<std::string>& destination, cache::ClientState& memory) {
   if (!destination) return fail(Errc::usage, "--forget needs a destination");
-  if (!memory.forget(*destination)) return fail(Errc::not_found, *destination + " in this client's memory");
+  if (!memory.forget(*destination)) return fail(Errc::path, "this client has never pushed to " + *destination);
   return {};
 }
 
@@ -51,9 +55,11 @@ Status show(const Settings& settings, const std::optional<std::string>& destinat
   const auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
   print_rows(settings, rows);
   const std::string stale = stale_destinations(rows);
-  if (settings.max_age && rows.empty()) return fail(Errc::stale, destination.value_or("no push is known"));
+  if (settings.max_age && rows.empty()) {
+    return fail(Errc::stale, destination ? "never pushed to " + *destination : "this client has not pushed anywhere yet");
+  }
   if (!stale.empty()) return fail(Errc::stale, stale);
-  if (rows.empty() && destination) return fail(Errc::not_found, *destination + " in this client's memory");
+  if (rows.empty() && destination) return fail(Errc::path, "this client has never pushed to " + *destination);
   if (rows.empty() && !settings.json) fmt::print("nbackup: this client has not pushed anywhere yet\n");
   return {};
 }

@@ -33,11 +33,10 @@ class Parts {
 std::string heading(const RunStart& start) {
   const std::string from = escape(shown_together(start.sources));
   const std::string to = escape(start.destination);
-  const char* dry = start.dry_run ? "dry run, nothing changed: " : "";
   switch (start.command) {
     case CommandId::verify: return fmt::format("verified {} against {}", from, to);
-    case CommandId::pull: return fmt::format("{}pulled {} to {}", dry, from, to);
-    default: return fmt::format("{}pushed {} to {}", dry, from, to);
+    case CommandId::pull: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
+    default: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
   }
 }
 
@@ -46,9 +45,12 @@ void add_changes(Parts& parts, const RunSummary& summary) {
   if (summary.start.command == CommandId::push && result.committed) {
     parts.add("generation " + format_count(result.generation));
   }
-  if (result.files_new + result.files_changed + result.metadata_changed + result.deleted == 0) {
+  if (summary.report.counts_lost) {
+    parts.add("committed before the connection was lost");
+  } else if (result.files_new + result.files_changed + result.metadata_changed + result.deleted == 0) {
     parts.add("nothing to do");
   }
+  if (result.durability_unsure) parts.add("not surely durable: that file system does not report failed syncs");
   parts.add_count(result.files_new, "new");
   parts.add_count(result.files_changed, "changed");
   parts.add_count(result.metadata_changed, "with new attributes");
@@ -102,7 +104,8 @@ std::string stats_block(const RunSummary& summary) {
                       format_count(result.metadata_changed));
   text += fmt::format("Number of deleted entries: {}\n", format_count(result.deleted));
   text += fmt::format("Total file size: {} bytes\n", format_count(counts.total_bytes));
-  text += fmt::format("File content transferred: {} bytes\n", format_count(counts.content_bytes));
+  text += fmt::format("File content {}: {} bytes\n", summary.start.dry_run ? "to transfer" : "transferred",
+                      format_count(summary.start.dry_run ? result.content_bytes : counts.content_bytes));
   text += fmt::format("Taken from an interrupted run: {} bytes\n", format_count(result.resumed_bytes));
   text += fmt::format("Entries with attributes kept aside: {}\n", format_count(result.kept_aside));
   text += fmt::format("Total bytes sent: {}\nTotal bytes received: {}\n", format_count(counts.sent_bytes),
@@ -120,9 +123,11 @@ std::string error_line(const Error& error) {
 }
 
 std::string item_line(const wire::Item& item, ItemStyle style) {
-  const std::string name = escape(item.path.is_root() ? "." : item.path.str()) + escape(item.detail);
+  const bool is_directory = item.change.size() > 1 && item.change[1] == 'd' && item.change[0] != '*';
+  const std::string name = escape(item.path.is_root() ? "." : item.path.str()) + (is_directory ? "/" : "") +
+                           escape(item.detail);
   if (style == ItemStyle::itemized) return fmt::format("{:<11} {}", escape(item.change), name);
-  return item.change == "*deleting" ? "deleting " + name : name;
+  return item.change.starts_with("*deleting") ? "deleting " + name : name;
 }
 
 }  // namespace nb::cli

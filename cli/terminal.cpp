@@ -94,7 +94,8 @@ void TerminalReporter::on_summary(const RunSummary& summary) {
 void TerminalReporter::on_error(const Error& error, int) {
   std::fflush(m_options.out);
   if (error.code == Errc::interrupted) {
-    message("interrupted; what was sent is kept and the next run continues from it");
+    message(error.context.empty() ? "interrupted; what was sent is kept and the next run continues from it"
+                                  : "interrupted; " + error.context);
     return;
   }
   message(error_line(error));
@@ -142,7 +143,7 @@ void print_error(const Error& error) {
 
 int report_failure(const Error& error) {
   print_error(error);
-  return info(error.code).exit_code;
+  return exit_code_of(error.code);
 }
 
 }  // namespace nb::cli

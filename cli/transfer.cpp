@@ -89,7 +89,7 @@ Result<session::RunReport> Transfer::run() {
 }
 
 int Transfer::exit_code(const Result<session::RunReport>& result) {
-  return result ? result->exit_code : info(result.error().code).exit_code;
+  return result ? result->exit_code : exit_code_of(result.error().code);
 }
 
 int run_plain_transfer(const Settings& settings, Clock& clock) {
@@ -99,7 +99,7 @@ int run_plain_transfer(const Settings& settings, Clock& clock) {
 }
 
 int report_early_error(const Settings& settings, const Error& error) {
-  const int code = info(error.code).exit_code;
+  const int code = exit_code_of(error.code);
   if (settings.json) JsonReporter(stdout, JsonProgress::off).on_error(error, code);
   print_error(error);
   return code;

@@ -65,6 +65,11 @@ const ErrcInfo& info(Errc code) {
   return k_table.back();
 }
 
+int exit_code_of(Errc code) {
+  const ErrcInfo& row = info(code);
+  return row.cls == per_file ? info(Errc::io).exit_code : row.exit_code;
+}
+
 std::span<const ErrcInfo> errc_table() { return k_table; }
 
 std::optional<Errc> errc_from_number(std::uint64_t number) {

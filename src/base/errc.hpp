@@ -74,6 +74,10 @@ struct ErrcInfo {
 // The row for `code`. Every Errc has one (a unit test walks them).
 const ErrcInfo& info(Errc code);
 
+// The exit code of a command that an error of this code ended. What is told of one file while the rest goes on (23, 24)
+// is a failure of the whole here: 11.
+int exit_code_of(Errc code);
+
 // The whole table in numeric order.
 std::span<const ErrcInfo> errc_table();
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "hash/file_hasher.hpp"
-
 namespace nb::scan {
 namespace {
 
@@ -114,6 +112,12 @@ fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs
 
 hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,
                             const hash::Secret& secret) {
+  hash::FileHasher hasher = begin_listing_digest(own, secret);
+  add_to_listing_digest(hasher, entries);
+  return hasher.finish();
+}
+
+hash::FileHasher begin_listing_digest(const std::optional<fs::Metadata>& own, const hash::Secret& secret) {
   Bytes encoded;
   ByteWriter out(encoded);
   if (own) {
@@ -121,8 +125,16 @@ hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::v
   } else {
     out.u8(0);
   }
+  hash::FileHasher hasher(secret);
+  hasher.update(encoded);
+  return hasher;
+}
+
+void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Entry>& entries) {
+  Bytes encoded;
+  ByteWriter out(encoded);
   for (const wire::Entry& entry : entries) wire::encode_entry(out, entry);
-  return hash::digest_of(encoded, secret);
+  hasher.update(encoded);
 }
 
 Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret) {

@@ -9,6 +9,7 @@
 #include "filter/rules.hpp"
 #include "fs/directory.hpp"
 #include "fs/kept_metadata.hpp"
+#include "hash/file_hasher.hpp"
 #include "hash/secret.hpp"
 #include "scan/hard_links.hpp"
 #include "wire/messages.hpp"
@@ -60,6 +61,9 @@ fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs
 // The digest that a DirectoryMessage carries: over `own` and `entries` as encoded.
 hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::vector<wire::Entry>& entries,
                             const hash::Secret& secret);
+// The same in steps, for a listing that comes in parts; `secret` outlives the hasher.
+hash::FileHasher begin_listing_digest(const std::optional<fs::Metadata>& own, const hash::Secret& secret);
+void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Entry>& entries);
 
 // Reads a whole file front to back and hashes it; holes are not read.
 Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret);

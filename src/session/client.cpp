@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/client.hpp"
 
+#include <set>
+
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "fs/posix_directory.hpp"
@@ -9,6 +11,7 @@
 #include "session/run_options.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
+#include "session/user_path.hpp"
 #include "transport/retry.hpp"
 #include "txn/locate.hpp"
 
@@ -64,7 +67,11 @@ class Run {
 
   Status begin() {
     NB_TRY_ASSIGN(m_transaction, random_id());
-    return m_job.operation == wire::Operation::push ? guard_mounts(m_job) : Status{};
+    if (m_job.operation != wire::Operation::push) return {};
+    NB_TRY(guard_mounts(m_job));
+    // Before anybody is asked for a password.
+    NB_TRY(SourceTree::open(m_job.sources, std::nullopt));
+    return {};
   }
 
   Result<RunReport> attempt() {
@@ -76,8 +83,8 @@ class Run {
     say_goodbye(connection);
     report->counts.sent_bytes = connection.sent_bytes();
     report->counts.received_bytes = connection.received_bytes();
-    report->problems = reporter.problems();
-    report->exit_code = exit_code(*report, reporter);
+    report->problems += reporter.problems();
+    if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
     return report;
   }
 
@@ -117,6 +124,7 @@ class Run {
     RunReport report = m_last;
     report.result.committed = true;
     report.result.generation = reply.generation;
+    report.counts_lost = true;
     m_observer.on_notice("the commit was completed before the connection was lost");
     return report;
   }
@@ -162,11 +170,21 @@ class Run {
     report.set = opened.set;
     report.counts = source.outcome().counts;
     report.mounts = source.outcome().mounts;
-    m_last = report;
     m_may_be_committed = source.outcome().plan_ended;
-    NB_TRY(done);
+    if (!done) return lost(reporter, std::move(report), done.error());
     report.result = *source.outcome().result;
     return report;
+  }
+
+  // Another attempt may only find out that this one was committed: its problems count then.
+  Result<RunReport> lost(const Reporter& reporter, RunReport report, Error error) {
+    report.problems = reporter.problems();
+    report.exit_code = reporter.exit_code();
+    m_last = std::move(report);
+    if (m_may_be_committed && error.code == Errc::interrupted) {
+      error.context = "the destination may still be committing; the next run, or 'nbackup recover', tells";
+    }
+    return tl::make_unexpected(std::move(error));
   }
 
   Result<RunReport> pull(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
@@ -176,6 +194,7 @@ class Run {
     message.sources = m_job.sources;
     message.secret.assign(secret.stored().begin(), secret.stored().end());
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    NB_TRY(check_shape(opened));
     auto setup = set_up_sink(pull_request(opened, secret), m_clock);
     if (!setup || setup->secret->id() != secret.id()) {
       const Error error =
@@ -185,7 +204,11 @@ class Run {
     }
     Sink sink(connection, setup->target(), pull_options(opened, peer, {rules, *setup->secret}), reporter);
     NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
-    if (setup->transaction) NB_TRY(setup->transaction->clean_up());
+    if (setup->transaction) {
+      // The new generation stands; the next run clears what is left.
+      const Status cleaned = setup->transaction->clean_up();
+      if (!cleaned) reporter.notice("what is no longer needed could not be removed: " + cleaned.error().message());
+    }
     RunReport report;
     report.result = result;
     report.counts.content_bytes = result.content_bytes;
@@ -209,12 +232,32 @@ class Run {
     return request;
   }
 
+  // What the source may send at the root: the names that were asked for, and nothing else.
+  std::optional<std::set<std::string>> names_asked_for() const {
+    std::set<std::string> names;
+    for (const std::string& source : m_job.sources) {
+      auto name = entry_named_by(source);
+      if (!name) return std::nullopt;
+      names.insert(std::move(*name));
+    }
+    return names;
+  }
+
+  Status check_shape(const wire::Opened& opened) const {
+    const bool single = (opened.flags & wire::k_flag_single_file) != 0;
+    const bool may_be_single = m_job.sources.size() == 1 && names_asked_for().has_value();
+    if (!single || may_be_single) return {};
+    return fail(Errc::protocol, "a single file in place of what was asked for");
+  }
+
   SinkOptions pull_options(const wire::Opened& opened, const wire::Hello& peer, const ListingKey& key) const {
     constexpr std::uint64_t k_found_there = wire::k_flag_implied_root | wire::k_flag_single_file;
     SinkOptions options = sink_options(m_job.options.flags | (opened.flags & k_found_there), peer, key);
     options.direction = Direction::received;
     options.max_delete = m_job.options.max_delete;
     options.wait_readers = m_job.options.wait_readers;
+    options.listing_credit_bytes = m_job.limits.listing_credit_bytes;
+    options.root_names = names_asked_for();
     return options;
   }
 

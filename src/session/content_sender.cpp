@@ -5,16 +5,12 @@
 
 #include "base/failpoint.hpp"
 #include "hash/file_hasher.hpp"
+#include "session/interrupt.hpp"
 
 namespace nb::session {
 namespace {
 
 constexpr int k_attempts = 3;
-
-// Reading errors are the file's, sending errors the connection's; one Error carries both through the same functions.
-bool is_file_error(const Error& error) {
-  return info(error.code).cls == ErrorClass::per_file || error.code == Errc::io;
-}
 
 bool same_version(const fs::Stat& a, const fs::Stat& b) {
   return a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime && a.inode == b.inode;
@@ -45,6 +41,7 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
 
 Status ContentSender::send(const wire::FileKey& key, const Listed& listed) {
   const RelPath path = listed.directory.child(listed.entry.name);
+  m_begun = false;
   for (int attempt = 0; attempt < k_attempts; ++attempt) {
     auto file = open(listed);
     if (!file) {
@@ -52,21 +49,22 @@ Status ContentSender::send(const wire::FileKey& key, const Listed& listed) {
       error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
       return give_up(key, std::move(error), path);
     }
-    const auto sent = try_once(key, *file);
-    if (!sent && !is_file_error(sent.error())) return tl::make_unexpected(sent.error());
-    if (!sent) {
-      Error error = sent.error();
-      error.code = Errc::unreadable;
-      return give_up(key, std::move(error), path);
-    }
-    if (*sent == Attempt::sent) return {};
+    NB_TRY_ASSIGN(const Attempt outcome, try_once(key, *file));
+    if (outcome == Attempt::sent) return {};
+    if (outcome == Attempt::unreadable) return give_up(key, m_trouble, path);
   }
   return give_up(key, {Errc::changed, 0, ""}, path);
 }
 
+// Once it has begun in pieces it goes on so, even if it has shrunk since.
 Result<ContentSender::Attempt> ContentSender::try_once(const wire::FileKey& key, Opened& file) {
   NB_FAILPOINT("session.source.file_opened");
-  return file.stat.size <= m_options.small_file_bytes ? send_small(key, file) : send_large(key, file);
+  return file.stat.size <= m_options.small_file_bytes && !m_begun ? send_small(key, file) : send_large(key, file);
+}
+
+ContentSender::Attempt ContentSender::failed(const Error& error) {
+  m_trouble = {Errc::unreadable, error.sys_errno, {}};
+  return Attempt::unreadable;
 }
 
 Status ContentSender::give_up(const wire::FileKey& key, Error error, const RelPath& path) {
@@ -81,12 +79,14 @@ Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& ke
   m_buffer.resize(static_cast<std::size_t>(file.stat.size) + 1);
   std::size_t have = 0;
   while (have < m_buffer.size()) {
-    NB_TRY_ASSIGN(const std::size_t got, file.file->read_at(have, std::span(m_buffer).subspan(have)));
-    if (got == 0) break;
-    have += got;
+    const auto got = file.file->read_at(have, std::span(m_buffer).subspan(have));
+    if (!got) return failed(got.error());
+    if (*got == 0) break;
+    have += *got;
   }
-  NB_TRY_ASSIGN(const fs::Stat after, file.file->stat());
-  if (have != file.stat.size || !same_version(file.stat, after)) return Attempt::changed;
+  const auto after = file.file->stat();
+  if (!after) return failed(after.error());
+  if (have != file.stat.size || !same_version(file.stat, *after)) return Attempt::changed;
   const ByteView content = ByteView(m_buffer).first(have);
   wire::SmallFile message{key, {}, hash::digest_of(content, *m_options.secret), content};
   if (file.newer) message.meta = file.meta;
@@ -95,43 +95,56 @@ Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& ke
   return Attempt::sent;
 }
 
-Status ContentSender::send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher) {
+Result<ContentSender::Attempt> ContentSender::send_range(fs::File& file, std::uint64_t from, std::uint64_t to,
+                                                         hash::FileHasher& hasher) {
   m_buffer.resize(wire::k_max_data_bytes);
   while (from < to) {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(to - from, m_buffer.size()));
-    NB_TRY_ASSIGN(const std::size_t got, file.read_at(from, std::span(m_buffer).first(want)));
-    if (got == 0) return fail(Errc::changed, "");
-    const ByteView piece = ByteView(m_buffer).first(got);
+    const auto got = file.read_at(from, std::span(m_buffer).first(want));
+    if (!got) return failed(got.error());
+    if (*got == 0) return Attempt::changed;
+    const ByteView piece = ByteView(m_buffer).first(*got);
     hasher.update(piece);
     NB_TRY(m_connection.send(wire::Data{from, piece}));
-    from += got;
-    m_content_bytes += got;
+    from += *got;
+    m_content_bytes += *got;
+    m_on_progress();
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
   }
-  return {};
+  return Attempt::sent;
 }
 
-Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& key, Opened& file) {
+// The whole content, data and holes in turn.
+Result<ContentSender::Attempt> ContentSender::send_pieces(Opened& file, hash::FileHasher& hasher) {
   const std::uint64_t size = file.stat.size;
-  NB_TRY(m_connection.send(wire::FileBegin{key, size, file.meta}));
-  file.file->expect_sequential_read();
-  hash::FileHasher hasher(*m_options.secret);
   std::uint64_t at = 0;
   while (at < size) {
-    NB_TRY_ASSIGN(const auto data, file.file->next_data(at));
-    const std::uint64_t start = data ? std::min(data->offset, size) : size;
-    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
+    const auto data = file.file->next_data(at);
+    if (!data) return failed(data.error());
+    const std::uint64_t start = *data ? std::min((*data)->offset, size) : size;
+    const std::uint64_t end = *data ? std::min(size, start + (*data)->length) : size;
     if (start > at) {
       hasher.update_zeros(start - at);
       NB_TRY(m_connection.send(wire::Hole{at, start - at}));
     }
-    const Status sent = send_range(*file.file, start, end, hasher);
-    if (!sent && sent.error().code == Errc::changed) return Attempt::changed;
-    NB_TRY(sent);
+    NB_TRY_ASSIGN(const Attempt outcome, send_range(*file.file, start, end, hasher));
+    if (outcome != Attempt::sent) return outcome;
     at = end;
     NB_FAILPOINT("session.source.range_sent");
   }
-  NB_TRY_ASSIGN(const fs::Stat after, file.file->stat());
-  if (!same_version(file.stat, after)) return Attempt::changed;
+  return Attempt::sent;
+}
+
+Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& key, Opened& file) {
+  m_begun = true;
+  NB_TRY(m_connection.send(wire::FileBegin{key, file.stat.size, file.meta}));
+  file.file->expect_sequential_read();
+  hash::FileHasher hasher(*m_options.secret);
+  NB_TRY_ASSIGN(const Attempt outcome, send_pieces(file, hasher));
+  if (outcome != Attempt::sent) return outcome;
+  const auto after = file.file->stat();
+  if (!after) return failed(after.error());
+  if (!same_version(file.stat, *after)) return Attempt::changed;
   NB_TRY(m_connection.send(wire::FileEnd{key, wire::FileOutcome::complete, 0, hasher.finish()}));
   return Attempt::sent;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ContentSender: reads one file and sends it, noticing whatever happens to the file meanwhile. A file that changes
 // while it is read is sent again from the start, a few times; what is never sent as complete is a mix. Used by Source.
+// Errors returned are the connection's; what is wrong with a file is an outcome, and goes to the reporter.
 #pragma once
+
+#include <functional>
 
 #include "hash/file_hasher.hpp"
 #include "session/connection.hpp"
@@ -18,8 +21,14 @@ struct SenderOptions {
 
 class ContentSender {
  public:
-  ContentSender(Connection& connection, SourceTree& tree, Reporter& reporter, SenderOptions options)
-      : m_connection(connection), m_tree(tree), m_reporter(reporter), m_options(options) {}
+  // `on_progress` is called every now and then while a file is sent.
+  ContentSender(Connection& connection, SourceTree& tree, Reporter& reporter, SenderOptions options,
+                std::function<void()> on_progress)
+      : m_connection(connection),
+        m_tree(tree),
+        m_reporter(reporter),
+        m_options(options),
+        m_on_progress(std::move(on_progress)) {}
 
   struct Listed {
     const RelPath& directory;
@@ -32,7 +41,7 @@ class ContentSender {
   [[nodiscard]] std::uint64_t content_bytes() const { return m_content_bytes; }
 
  private:
-  enum class Attempt : std::uint8_t { sent, changed };
+  enum class Attempt : std::uint8_t { sent, changed, unreadable };  // unreadable: m_trouble says why
   struct Opened {
     std::unique_ptr<fs::File> file;
     fs::Stat stat;
@@ -41,15 +50,20 @@ class ContentSender {
   };
   Result<Opened> open(const Listed& listed);
   Result<Attempt> try_once(const wire::FileKey& key, Opened& file);
+  Attempt failed(const Error& error);
   Result<Attempt> send_small(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
-  Status send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  Result<Attempt> send_pieces(Opened& file, hash::FileHasher& hasher);
+  Result<Attempt> send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
   Status give_up(const wire::FileKey& key, Error error, const RelPath& path);
 
   Connection& m_connection;
   SourceTree& m_tree;
   Reporter& m_reporter;
   SenderOptions m_options;
+  std::function<void()> m_on_progress;
+  bool m_begun = false;  // the sink has been told of the file as one in pieces
+  Error m_trouble{Errc::unreadable, 0, {}};
   Bytes m_buffer;
   std::uint64_t m_content_bytes = 0;
 };

@@ -57,6 +57,7 @@ struct RunReport {
   std::vector<std::string> mounts;    // push: mount points met below the sources (and sources that are one), absolute
   std::uint64_t problems = 0;         // per-file errors on both sides
   int exit_code = 0;                  // 0, 23, 24, 40: what the problems ask for
+  bool counts_lost = false;           // committed, but the connection broke before the sink's account came
 };
 
 }  // namespace nb::session

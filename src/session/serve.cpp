@@ -98,7 +98,8 @@ class Server {
     NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request_of(open), m_clock));
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(open.filter_rules));
     wire::Opened opened;
-    if (setup.set) {
+    // One that goes with this run is nothing to be remembered by.
+    if (setup.set && setup.set->format().lifetime == txn::Lifetime::permanent) {
       opened.set = setup.set->format().uuid;
       opened.generation = setup.set->head().generation;
     }
@@ -111,6 +112,7 @@ class Server {
     options.direction = Direction::sent;
     options.max_delete = open.max_delete;
     options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
+    options.listing_credit_bytes = m_options.limits.listing_credit_bytes;
     Sink sink(m_connection, setup.target(), options, m_reporter);
     const auto result = sink.run();
     if (!result) return tl::make_unexpected(result.error());

@@ -196,6 +196,7 @@ Status Sink::commit() {
   }
   m_result.committed = outcome.changed;
   m_result.generation = outcome.generation;
+  m_result.durability_unsure = outcome.changed && !outcome.durable;
   return {};
 }
 
@@ -210,7 +211,6 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(commit());
   }
   m_result.problems = m_reporter.problems();
-  m_result.worst_exit = static_cast<std::uint64_t>(m_reporter.exit_code());
   // The commit stands, whether or not anybody is left to hear of it.
   NB_FAILPOINT("session.sink.committed");
   static_cast<void>(m_connection.send(m_result));

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct SinkOptions {
   const hash::Secret* secret = nullptr;
   std::uint64_t want_credit = 4096;       // the source's
   std::uint64_t inline_limit_bytes = 64 * 1024;  // the source's
+  std::uint64_t listing_credit_bytes = std::uint64_t{4} << 20;  // ours: bounds the directories that are unfinished here
+  // Where the source is not to be trusted (a pull): the only names that may come at the root. None: any, and the
+  // root's own content.
+  std::optional<std::set<std::string>> root_names;
 };
 
 class Sink {
@@ -70,13 +75,18 @@ class Sink {
   };
   Status on_directory(const wire::DirectoryMessage& message);
   Status check_order(const wire::DirectoryMessage& message);
+  Status check_root(const wire::DirectoryMessage& message) const;
+  Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Status locate_live(SinkDirectory& directory);
   Status locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced);
   Status locate_in_tree(SinkDirectory& directory);
-  Status adopt_or_make(SinkDirectory& directory, const Spot& spot);
+  enum class Leftover : std::uint8_t { none, possible };
+  Status adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover leftover);
+  Status give_up(SinkDirectory& directory, Error error);
   Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Result<scan::Listed> list_present(const SinkDirectory& directory);
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
@@ -96,7 +106,9 @@ class Sink {
   Status remove_extra(SinkDirectory& directory, std::size_t index);
   Status end_listing(SinkDirectory& directory);
   Status end_live_directory(SinkDirectory& directory);
-  Status open_up(SinkDirectory& directory);
+  Status drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared);
+  Result<bool> open_up(SinkDirectory& directory);
+  Result<bool> open_up_path(const RelPath& path);
   RelPath stand_in(const RelPath& leader, const RelPath& path);
   Result<fs::Directory*> live(const RelPath& path);
 
@@ -108,6 +120,7 @@ class Sink {
   Status on_file_end(const wire::FileEnd& message);
   Status finish_incoming(const ExpectedFile& expected, const hash::Digest& digest);
   Status drop_incoming(const ExpectedFile& expected);
+  Status write_incoming(const wire::Data& message);
   Status staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
                 const fs::Metadata& meta, std::uint64_t size);
   Result<ExpectedFile*> expected(const wire::FileKey& key);
@@ -138,7 +151,7 @@ class Sink {
   std::map<std::uint64_t, SinkDirectory> m_open;
   std::map<wire::FileKey, ExpectedFile> m_expected;
   std::deque<std::variant<wire::Want, wire::DirectoryDone>> m_to_ask;
-  std::uint64_t m_open_wants = 0;
+  std::uint64_t m_unfinished = 0;     // directories that the source must keep for us
   std::set<wire::FileKey> m_asked;    // wanted and not yet answered
   std::optional<Incoming> m_incoming;
   // First members of link groups that are staged in this run; no spot: not complete (yet).
@@ -146,6 +159,7 @@ class Sink {
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
+  std::map<RelPath, bool> m_closed;   // live directories closed to us, and whether they could be opened up
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last
   RelPath m_live_path;

@@ -2,6 +2,8 @@
 // Sink, part four: contents arrive, are checked, and become staged files.
 #include "session/sink.hpp"
 
+#include <cerrno>
+
 #include "base/failpoint.hpp"
 
 namespace nb::session {
@@ -11,11 +13,15 @@ constexpr std::uint64_t k_space_check_bytes = std::uint64_t{64} << 20;
 // Writeback of a long file starts early, so that the one sync at the end finds little left to do.
 constexpr std::uint64_t k_writeback_bytes = std::uint64_t{8} << 20;
 
-bool concerns_one_path(const Error& error) {
-  return info(error.code).cls == ErrorClass::per_file || error.code == Errc::path || error.code == Errc::unsupported;
-}
-
 }  // namespace
+
+bool concerns_one_path(const Error& error) {
+  // Names and sizes that this file system does not have.
+  const int reason = error.sys_errno;
+  const bool is_odd = error.code == Errc::io && (reason == EINVAL || reason == EILSEQ || reason == EFBIG);
+  return is_odd || info(error.code).cls == ErrorClass::per_file || error.code == Errc::path ||
+         error.code == Errc::unsupported;
+}
 
 // What the file system refuses for one name is that name's problem; the rest goes on.
 Status Sink::per_file(Status status, const RelPath& path) {
@@ -34,7 +40,7 @@ Result<ExpectedFile*> Sink::expected(const wire::FileKey& key) {
 
 // The file is settled, for better or worse; its want no longer counts.
 void Sink::settled(const wire::FileKey& key) {
-  if (m_asked.erase(key) > 0) --m_open_wants;
+  m_asked.erase(key);
   m_expected.erase(key);
 }
 
@@ -42,12 +48,12 @@ Status Sink::pump_wants() {
   while (!m_to_ask.empty()) {
     if (const auto* done = std::get_if<wire::DirectoryDone>(&m_to_ask.front())) {
       NB_TRY(m_connection.send(*done));
+      --m_unfinished;
     } else {
-      if (m_open_wants >= m_options.want_credit) return {};
+      if (m_asked.size() >= m_options.want_credit) return {};
       const auto& want = std::get<wire::Want>(m_to_ask.front());
       NB_TRY(m_connection.send(want));
       m_asked.insert(want.file);
-      ++m_open_wants;
     }
     m_to_ask.pop_front();
   }
@@ -64,6 +70,10 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
     return fail(Errc::protocol, "small file: content does not fit its digest");
   }
   m_result.content_bytes += message.bytes.size();
+  if (file->dropped) {
+    settled(message.file);
+    return {};
+  }
   m_written_since_check += message.bytes.size() + 4096;
   const fs::Metadata& meta = message.meta ? *message.meta : file->meta;
   const auto write = [&]() -> Status {
@@ -97,6 +107,7 @@ Status Sink::on_file_begin(const wire::FileBegin& message) {
   if (m_incoming && m_incoming->key != message.file) return fail(Errc::protocol, "file begun in the middle of another");
   if (m_incoming) NB_TRY(drop_incoming(*file));
   m_incoming = Incoming{message.file, nullptr, hash::FileHasher(*m_options.secret), 0, message.size, 0, message.meta};
+  if (file->dropped) return {};
   auto handle = m_stager->create_file(file->spot);
   if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
   m_incoming->file = std::move(*handle);
@@ -113,8 +124,20 @@ Status Sink::on_data(const wire::Data& message) {
   in.hasher.update(message.bytes);
   in.at += message.bytes.size();
   m_result.content_bytes += message.bytes.size();
-  if (!in.file) return {};
-  NB_TRY(in.file->write_at(message.offset, message.bytes));
+  return in.file ? write_incoming(message) : Status{};
+}
+
+Status Sink::write_incoming(const wire::Data& message) {
+  Incoming& in = *m_incoming;
+  const Status written = in.file->write_at(message.offset, message.bytes);
+  if (!written) {
+    // The rest of it is received, and dropped.
+    const ExpectedFile& file = m_expected.at(in.key);
+    NB_TRY(per_file(written, file.path));
+    in.file.reset();
+    NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
+    return dir->remove_file(Stager::name_of(file.spot));
+  }
   in.since_writeback += message.bytes.size();
   if (in.since_writeback >= k_writeback_bytes) {
     in.file->start_writeback({in.at - in.since_writeback, in.since_writeback});

@@ -6,6 +6,12 @@
 #include "base/text.hpp"
 
 namespace nb::session {
+namespace {
+
+// What a source counts against the credit for a directory, at the least (docs/protocol.md, "Flow").
+constexpr std::uint64_t k_least_listing_bytes = 64;
+
+}  // namespace
 
 Status Sink::on_directory(const wire::DirectoryMessage& message) {
   if (message.id != m_next_id || m_scan_end) return fail(Errc::protocol, "directory: out of turn");
@@ -13,17 +19,45 @@ Status Sink::on_directory(const wire::DirectoryMessage& message) {
   m_entries += message.entries;
   m_plan.update(message.digest.bytes);
   NB_TRY(check_order(message));
+  NB_TRY(check_root(message));
   SinkDirectory directory;
   directory.id = message.id;
   directory.path = message.path;
   directory.flags = message.flags;
   directory.announced_entries = message.entries;
+  directory.announced = message.digest;
   NB_TRY(locate(message, directory));
   m_ancestors.push_back({message.path, directory.location, {}});
   NB_TRY(guard_empty_source(message, directory));
   NB_TRY_ASSIGN(const bool differs, reply_to(message, directory));
   NB_TRY(m_connection.send(wire::DirectoryReply{message.id, directory.reply}));
-  if (differs) m_open.emplace(message.id, std::move(directory));
+  if (!differs) return {};
+  m_open.emplace(message.id, std::move(directory));
+  if (++m_unfinished > m_options.listing_credit_bytes / k_least_listing_bytes + 1) {
+    return fail(Errc::protocol, "directory: more than the credit");
+  }
+  return {};
+}
+
+// What may come at all: of a tree that was asked for by name, nothing but that name.
+Status Sink::check_root(const wire::DirectoryMessage& message) const {
+  const bool implied = (message.flags & wire::k_directory_implied) != 0;
+  if (message.path.depth() == 1) return check_asked_for(std::string(message.path.name()), fs::FileType::directory);
+  if (!message.path.is_root()) return {};
+  if (m_options.root_names && !implied) return fail(Errc::protocol, "directory: its whole content was not asked for");
+  if (has(wire::k_flag_single_file) && (!implied || message.entries > 1)) {
+    return fail(Errc::protocol, "directory: more than the single file");
+  }
+  return {};
+}
+
+Status Sink::check_asked_for(const std::string& name, fs::FileType type) const {
+  if (m_options.root_names && !m_options.root_names->contains(name)) {
+    return fail(Errc::protocol, "not asked for: " + escape(name));
+  }
+  if (has(wire::k_flag_single_file) && type == fs::FileType::directory) {
+    return fail(Errc::protocol, "a directory in place of the single file: " + escape(name));
+  }
   return {};
 }
 
@@ -51,19 +85,29 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
   switch (parent.where) {
     case Where::live: return locate_live(directory);
     case Where::staged: return locate_in_tree(directory);
-    case Where::absent:
-    case Where::skipped: directory.location.where = parent.where; return {};
+    case Where::absent: directory.location.where = Where::absent; return {};
+    case Where::skipped: directory.location = parent.given_up(); return {};
   }
   return {};
 }
 
+// It cannot be read or made here: a problem of its own, the rest goes on. Other errors end the run.
+Status Sink::give_up(SinkDirectory& directory, Error error) {
+  if (!concerns_one_path(error)) return tl::make_unexpected(std::move(error));
+  error.context = directory.path.str() + "/ at the destination";
+  m_reporter.problem(error);
+  directory.location = directory.location.given_up();
+  return {};
+}
+
 Status Sink::locate_live(SinkDirectory& directory) {
-  NB_TRY_ASSIGN(fs::Directory * parent, live(directory.path.parent()));
-  const auto stat = parent->stat_at(directory.path.name());
-  if (!stat && stat.error().code != Errc::not_found) return tl::make_unexpected(stat.error());
+  const auto parent = live(directory.path.parent());
+  if (!parent) return give_up(directory, parent.error());
+  const auto stat = (*parent)->stat_at(directory.path.name());
+  if (!stat && stat.error().code != Errc::not_found) return give_up(directory, stat.error());
   if (!stat) return locate_new(directory, std::nullopt);
   if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
-  NB_TRY_ASSIGN(const fs::Stat parent_stat, parent->stat());
+  NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
   if (commits() && stat->device != parent_stat.device) {
     return fail(Errc::cross_device, set_path(directory.path).str() +
                                         ": another file system is mounted here; unmount it, or exclude it");
@@ -78,16 +122,22 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
     directory.location.where = Where::absent;
     return {};
   }
+  NB_TRY_ASSIGN(const bool may, open_up_path(directory.path.parent()));
+  if (!may) {
+    directory.location = directory.location.given_up();
+    return {};
+  }
   const RelPath path = set_path(directory.path);
   NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
+  const bool resumes = record && record->is_tree;
   Spot spot;
-  if (record && record->is_tree) {
+  if (resumes) {
     spot.slot = record->slot;
   } else {
     spot = m_stager->new_spot();
   }
-  directory.location = {Where::staged, spot.slot, {}, false};
-  NB_TRY(adopt_or_make(directory, spot));
+  directory.location = {Where::staged, spot.slot, {}, false, false};
+  NB_TRY(adopt_or_make(directory, spot, resumes ? Leftover::possible : Leftover::none));
   NB_TRY(m_target.transaction->log_staged({path, spot.slot, true, 0, {}, {}}));
   NB_TRY_ASSIGN(const fs::Stat made, m_target.transaction->slots().stat_at(Stager::name_of(spot)));
   std::optional<txn::Ident> old;
@@ -96,12 +146,17 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
 }
 
 Status Sink::locate_in_tree(SinkDirectory& directory) {
-  directory.location = m_ancestors.back().location.child(directory.path.name());
-  return adopt_or_make(directory, directory.location.spot());
+  const Location& parent = m_ancestors.back().location;
+  directory.location = parent.child(directory.path.name());
+  const Status made =
+      adopt_or_make(directory, directory.location.spot(), parent.adopted ? Leftover::possible : Leftover::none);
+  return made ? made : give_up(directory, made.error());
 }
 
-// An interrupted run may have left the directory, or something else under its name.
-Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot) {
+// An interrupted run may have left the directory, or something else under its name. Where it cannot have, a name that
+// is taken is another name that this file system holds to be the same.
+Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover leftover) {
+  if (leftover == Leftover::none) return m_stager->make_directory(spot);
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
   const std::string name = Stager::name_of(spot);
   const auto stat = dir->stat_at(name);
@@ -134,24 +189,18 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   NB_FAILPOINT("session.sink.directory");
   const bool foreign = (message.flags & wire::k_directory_foreign) != 0;
   Location& at = directory.location;
-  if (at.where == Where::skipped || (foreign && at.where == Where::live)) return false;
+  if (at.where == Where::skipped) {
+    directory.reply = at.dropped ? wire::ReplyKind::all : wire::ReplyKind::same;
+    return at.dropped;
+  }
+  if (foreign && at.where == Where::live) return false;
   directory.reply = at.where == Where::staged && !at.adopted ? wire::ReplyKind::all : wire::ReplyKind::list;
   if (at.where == Where::absent || directory.reply == wire::ReplyKind::all) return true;
   if ((message.flags & wire::k_directory_implied) != 0) return true;
-  std::unique_ptr<fs::Directory> dir;
-  Result<scan::Listed> listed = scan::Listed{};
-  if (at.where == Where::live) {
-    NB_TRY_ASSIGN(fs::Directory * handle, live(message.path));
-    listed = m_lister.read(*handle, message.path);
-  } else {
-    const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
-    NB_TRY_ASSIGN(dir, m_target.transaction->slots().open_directory_path(slot.join(at.below)));
-    listed = m_lister.read(*dir, message.path);
-  }
+  auto listed = list_present(directory);
   if (!listed) {
-    m_reporter.problem({Errc::unreadable, listed.error().sys_errno, message.path.str() + "/ at the destination"});
-    at.where = Where::skipped;
-    m_ancestors.back().location.where = Where::skipped;
+    NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
+    m_ancestors.back().location = directory.location;
     return false;
   }
   for (const Error& error : listed->problems) m_reporter.problem(error);
@@ -163,6 +212,17 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   if (!is_same || at.where == Where::staged) return true;
   directory.reply = wire::ReplyKind::same;
   return false;
+}
+
+Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {
+  const Location& at = directory.location;
+  if (at.where == Where::live) {
+    NB_TRY_ASSIGN(fs::Directory * handle, live(directory.path));
+    return m_lister.read(*handle, directory.path);
+  }
+  const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
+  NB_TRY_ASSIGN(const auto handle, m_target.transaction->slots().open_directory_path(slot.join(at.below)));
+  return m_lister.read(*handle, directory.path);
 }
 
 Result<fs::Directory*> Sink::live(const RelPath& path) {

@@ -30,6 +30,7 @@ Status Sink::on_listing(wire::Listing message) {
   if (it == m_open.end()) return fail(Errc::protocol, "listing: not asked for");
   SinkDirectory& directory = it->second;
   if (!directory.began) NB_TRY(begin_listing(directory, message));
+  scan::add_to_listing_digest(*directory.listing, message.entries);
   std::size_t next_shared = 0;
   for (std::size_t i = 0; i < message.entries.size(); ++i) {
     const bool shared = next_shared < message.shared.size() && message.shared[next_shared] == i;
@@ -38,6 +39,7 @@ Status Sink::on_listing(wire::Listing message) {
   }
   if (!message.last) return {};
   if (directory.next_index != directory.announced_entries) return fail(Errc::protocol, "listing: entries are missing");
+  if (directory.listing->finish() != directory.announced) return fail(Errc::protocol, "listing: not the one announced");
   NB_TRY(end_listing(directory));
   m_to_ask.emplace_back(wire::DirectoryDone{message.id});
   m_open.erase(it);
@@ -49,6 +51,7 @@ Status Sink::begin_listing(SinkDirectory& directory, const wire::Listing& messag
   const bool implied = (directory.flags & wire::k_directory_implied) != 0;
   if (implied == message.own.has_value()) return fail(Errc::protocol, "listing: own metadata");
   directory.own = message.own;
+  directory.listing = std::make_unique<hash::FileHasher>(scan::begin_listing_digest(message.own, *m_options.secret));
   const Location& at = directory.location;
   if (at.where == Where::staged) {
     NB_TRY_ASSIGN(directory.staged, m_stager->settle_directory(at.spot(), *message.own, directory.path.str()));
@@ -86,11 +89,14 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   if (directory.next_index >= directory.announced_entries) return fail(Errc::protocol, "listing: too many entries");
   if (entry.name <= directory.last_name) return fail(Errc::protocol, "listing: name out of order");
   directory.last_name = entry.name;
+  if (directory.path.is_root()) NB_TRY(check_asked_for(entry.name, entry.type));
+  if (directory.location.where == Where::skipped) return drop_entry(directory, entry, shared);
   if (m_target.new_name && directory.path.is_root()) entry.name = *m_target.new_name;
   NB_TRY_ASSIGN(auto here, present(directory, entry.name));
   Status done;
   if (entry.type == fs::FileType::directory) {
-    done = {};  // it is announced on its own
+    // It is announced on its own; but where it is new here, this directory changes.
+    if (!here || here->stat.type != fs::FileType::directory) directory.touched = true;
   } else if (!here) {
     done = on_new(directory, entry, shared);
   } else {
@@ -98,6 +104,22 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   }
   ++directory.next_index;
   return done;
+}
+
+// There is no place for it: what comes of it unasked is received and thrown away.
+Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
+  const wire::FileKey key{directory.id, directory.next_index++};
+  const RelPath path = directory.path.child(entry.name);
+  if (shared) m_stand_ins[path] = std::nullopt;
+  const bool comes = entry.type == fs::FileType::regular && !entry.link_to &&
+                     entry.size <= m_options.inline_limit_bytes;
+  if (!comes) return {};
+  ExpectedFile file;
+  file.path = path;
+  file.size = entry.size;
+  file.dropped = true;
+  m_expected.emplace(key, std::move(file));
+  return {};
 }
 
 Status Sink::on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
@@ -201,11 +223,21 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
 // Brings `entry` into the stage, or asks for its content.
 Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                    std::optional<txn::Ident> replaced) {
-  if (!commits()) return {};
+  if (!commits()) {
+    // What it would transfer.
+    if (entry.type == fs::FileType::regular && !entry.link_to) m_result.content_bytes += entry.size;
+    return {};
+  }
   const RelPath path = directory.path.child(entry.name);
   const bool in_live = directory.location.where == Where::live;
+  if (in_live) {
+    NB_TRY_ASSIGN(const bool may, open_up(directory));
+    if (!may) {
+      if (shared) m_stand_ins[path] = std::nullopt;
+      return {};
+    }
+  }
   directory.touched = true;
-  if (in_live) NB_TRY(open_up(directory));
   if (entry.type == fs::FileType::regular && in_live && !entry.link_to) {
     NB_TRY_ASSIGN(const bool resumed, stage_resumed(directory, entry, shared, replaced));
     if (resumed) return {};
@@ -221,7 +253,7 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
     file.shared = true;
   }
   if (entry.type == fs::FileType::regular) return expect_content(directory, entry, std::move(file));
-  auto node = m_stager->make_special(file.spot, entry);
+  auto node = m_stager->make_special(file.spot, entry, path.str());
   if (!node) return per_file(tl::make_unexpected(node.error()), path);
   if (file.shared) m_shared[path] = file.spot;
   if (!in_live) return {};
@@ -283,24 +315,39 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
   NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, visit));
   if (!commits()) return {};
   for (const Deletion::Doomed& each : doomed) {
-    if (each.path == path) {
-      directory.touched = true;
-      NB_TRY(open_up(directory));
-    }
+    const bool is_here = each.path == path;
+    NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
+    if (!may) continue;
+    directory.touched |= is_here;
     NB_TRY(m_target.transaction->add(
         txn::Remove{set_path(each.path), m_target.transaction->next_slot(), txn::ident_of(each.stat)}));
   }
   return {};
 }
 
-Status Sink::open_up(SinkDirectory& directory) {
-  if (directory.opened_up) return {};
-  directory.opened_up = true;
-  NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
-  if (dir->writable()) return {};
+// Names are to be made or removed in it. False, and a problem, where it is someone else's and closed to us.
+Result<bool> Sink::open_up(SinkDirectory& directory) {
+  if (!directory.may_change) {
+    NB_TRY_ASSIGN(directory.may_change, open_up_path(directory.path));
+  }
+  return *directory.may_change;
+}
+
+Result<bool> Sink::open_up_path(const RelPath& path) {
+  NB_TRY_ASSIGN(fs::Directory * dir, live(path));
+  if (dir->writable()) return true;
+  const auto known = m_closed.find(path);
+  if (known != m_closed.end()) return known->second;
   NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
-  return m_target.transaction->add(
-      txn::OpenUp{set_path(directory.path), txn::ident_of(stat), stat.mode, stat.mode | 0700});
+  const bool may = m_stager->may_change(stat);
+  m_closed.emplace(path, may);
+  if (!may) {
+    m_reporter.problem({Errc::not_permitted, 0, path.str() + "/ at the destination: owned by someone else"});
+    return false;
+  }
+  NB_TRY(m_target.transaction->add(
+      txn::OpenUp{set_path(path), txn::ident_of(stat), stat.mode, stat.mode | 0700}));
+  return true;
 }
 
 Status Sink::end_listing(SinkDirectory& directory) {

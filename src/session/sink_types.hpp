@@ -20,7 +20,7 @@ enum class Where : std::uint8_t {
   live,     // in the tree of the present generation
   staged,   // new, being built in the stage
   absent,   // new, in a dry run
-  skipped,  // could not be read here: it stays as it is, with everything below it
+  skipped,  // cannot be read or made here: what is there stays as it is, with everything below it
 };
 
 struct Location {
@@ -28,8 +28,13 @@ struct Location {
   std::uint64_t slot = 0;  // staged: below new/<slot>
   RelPath below;           // staged: the directory's own path there; the root for the tree's top
   bool adopted = false;    // staged by an interrupted run
+  bool dropped = false;    // skipped, but the source sends everything below: it is received and thrown away
 
-  [[nodiscard]] Location child(std::string_view name) const { return {where, slot, below.child(name), adopted}; }
+  [[nodiscard]] Location child(std::string_view name) const { return {where, slot, below.child(name), adopted, dropped}; }
+  // Of what lies here and could not be made. A source that was told to send all below does so.
+  [[nodiscard]] Location given_up() const {
+    return {Where::skipped, 0, {}, false, dropped || (where == Where::staged && !adopted)};
+  }
   // The directory itself as a spot.
   [[nodiscard]] Spot spot() const {
     if (below.is_root()) return {slot, false, {}, {}};
@@ -38,6 +43,9 @@ struct Location {
   // An entry of it.
   [[nodiscard]] Spot entry(const std::string& name) const { return {slot, true, below, name}; }
 };
+
+// What the file system refuses for one name or one content is that path's problem, not the run's.
+bool concerns_one_path(const Error& error);
 
 // A directory whose listing is awaited or being worked on.
 struct SinkDirectory {
@@ -53,7 +61,9 @@ struct SinkDirectory {
   std::string last_name;
   bool began = false;                   // the first part of the listing has come
   bool touched = false;                 // operations are planned in it: its time must be set again
-  bool opened_up = false;
+  std::optional<bool> may_change;       // names can be made and removed in it, once somebody has asked
+  std::unique_ptr<hash::FileHasher> listing;  // of what has come of its listing
+  hash::Digest announced;               // what the listing's digest must be
   std::optional<StagedNode> staged;     // itself, once it has its metadata
   std::optional<fs::Metadata> own;      // as wanted
 };
@@ -72,6 +82,7 @@ struct ExpectedFile {
   bool shared = false;                  // others will be linked to it
   fs::Metadata meta;
   std::uint64_t size = 0;
+  bool dropped = false;                 // it comes without having been wanted, and there is no place for it
 };
 
 // A name that becomes a hard link once everything is staged.

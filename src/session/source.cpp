@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/assert.hpp"
 #include "base/failpoint.hpp"
 #include "session/error_message.hpp"
 #include "session/interrupt.hpp"
@@ -43,7 +42,7 @@ Source::Source(Connection& connection, SourceTree& tree, Reporter& reporter, Sou
       m_reporter(reporter),
       m_options(options),
       m_lister(options.lister),
-      m_sender(connection, tree, reporter, sender_options(options)),
+      m_sender(connection, tree, reporter, sender_options(options), [this] { report_progress(); }),
       m_plan(*options.lister.secret) {}
 
 Source::~Source() {
@@ -165,7 +164,8 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
     return empty;
   }
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);
-  if (listing->listed.partial) flags |= wire::k_directory_partial;
+  // What a source that is missing would have had here is not known.
+  if (listing->listed.partial || !m_tree.problems().empty()) flags |= wire::k_directory_partial;
   if ((flags & wire::k_directory_foreign) != 0) {
     listing->listed.entries.clear();
     listing->listed.stats.clear();
@@ -217,6 +217,7 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
 Status Source::end_scan() {
   m_scan_ended = true;
   m_outcome.plan_ended = true;
+  m_reporter.phase(wire::PhaseKind::transfer);
   wire::ScanEnd message{m_outcome.counts.directories, m_outcome.counts.entries, m_outcome.counts.total_bytes,
                         m_plan.finish()};
   NB_TRY(m_connection.send(message));
@@ -248,7 +249,7 @@ Status Source::answer_reply(wire::DirectoryReply reply) {
   {
     const std::lock_guard lock(m_mutex);
     const auto it = m_pending.find(reply.id);
-    NB_ASSERT(it != m_pending.end());
+    if (it == m_pending.end()) return fail(Errc::protocol, "reply: no such directory");
     pending = &it->second;
     if (reply.kind == wire::ReplyKind::same) {
       pending->done = true;
@@ -401,7 +402,8 @@ Status Source::take(const wire::RawMessage& message) {
       NB_TRY_ASSIGN(const auto done, wire::decode_message<wire::DirectoryDone>(message.body));
       const std::lock_guard lock(m_mutex);
       const auto it = m_pending.find(done.id);
-      if (it == m_pending.end() || !it->second.sent || it->second.done) {
+      const bool is_answered = done.id < m_next_reply;
+      if (it == m_pending.end() || !is_answered || !it->second.sent || it->second.done) {
         return fail(Errc::protocol, "done: no such listing");
       }
       it->second.done = true;
@@ -425,6 +427,7 @@ Status Source::take(const wire::RawMessage& message) {
       return {};
     }
     case result: {
+      if (!m_scan_ended) return fail(Errc::protocol, "result: before the end of the scan");
       NB_TRY_ASSIGN(m_outcome.result, wire::decode_message<wire::RunResult>(message.body));
       stop_with({});
       return {};

@@ -4,6 +4,7 @@
 // anything the peer must drain: what it collects is bounded by the credits (docs/protocol.md, "Flow").
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -92,7 +93,7 @@ class Source {
   std::vector<SourceDirectory> m_walk;  // still to be read, the next one last
   std::uint64_t m_next_id = 0;
   std::optional<RelPath> m_all_below;   // everything below it is taken whole
-  bool m_scan_ended = false;
+  std::atomic<bool> m_scan_ended{false};
 
   std::mutex m_mutex;  // guards what follows
   std::condition_variable m_wake;

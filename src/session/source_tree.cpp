@@ -33,6 +33,9 @@ SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
         items.emplace(entry.name, Item{entry, listed.stats[i], {origin}});
       } else if (it->second.entry.type == fs::FileType::directory && entry.type == fs::FileType::directory) {
         it->second.origins.push_back(origin);
+      } else if (it->second.entry.type == fs::FileType::directory || entry.type == fs::FileType::directory) {
+        // As with two files of one name the first counts; but here a whole tree may stay behind.
+        out.listed.problems.push_back({Errc::exists, 0, entry.name + ": a directory in one source, not in another"});
       }
     }
   }
@@ -59,13 +62,15 @@ Status SourceTree::add(const std::string& source, const std::optional<std::strin
 
 Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
                                     const std::optional<std::string>& stay_within) {
+  if (sources.empty()) return fail(Errc::protocol, "no source is named");
   SourceTree tree;
   for (const std::string& source : sources) {
     const Status added = tree.add(source, stay_within);
     if (added) continue;
     Error error = added.error();
     error.context = "source " + source;
-    if (error.code == Errc::path || sources.size() == 1) return tl::make_unexpected(std::move(error));
+    if (sources.size() == 1) error.code = Errc::path;
+    if (error.code == Errc::path) return tl::make_unexpected(std::move(error));
     tree.m_problems.push_back(std::move(error));
   }
   if (tree.m_roots.empty()) return tl::make_unexpected(tree.m_problems.front());
@@ -91,7 +96,11 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
 
 std::vector<std::string> SourceTree::directories() const {
   std::vector<std::string> paths;
-  for (const Root& root : m_roots) paths.push_back(root.path);
+  for (const Root& root : m_roots) {
+    const auto stat = root.only ? root.directory->stat_at(*root.only) : fail(Errc::not_found, "");
+    const bool is_directory = stat && stat->type == fs::FileType::directory;
+    paths.push_back(is_directory ? (root.path == "/" ? "" : root.path) + "/" + *root.only : root.path);
+  }
   return paths;
 }
 
@@ -126,7 +135,10 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
       continue;
     }
     NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only));
-    if (listed) parts.emplace_back(origin, std::move(*listed));
+    if (!listed) {
+      listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
+    }
+    parts.emplace_back(origin, std::move(*listed));
   }
   return merge(std::move(parts));
 }

@@ -49,8 +49,9 @@ Result<fs::Directory*> Stager::directory(const Spot& spot) {
   if (!spot.in_tree) return &m_transaction.slots();
   if (m_cached && m_cached_slot == spot.slot && m_cached_below == spot.below) return m_cached.get();
   NB_TRY_ASSIGN(const RelPath slot, RelPath::parse(txn::Transaction::slot_name(spot.slot)));
-  NB_TRY_ASSIGN(m_cached, m_transaction.slots().open_directory_path(slot.join(spot.below)));
-  NB_TRY_ASSIGN(const fs::Xattrs xattrs, m_cached->xattrs());
+  NB_TRY_ASSIGN(auto opened, m_transaction.slots().open_directory_path(slot.join(spot.below)));
+  NB_TRY_ASSIGN(const fs::Xattrs xattrs, opened->xattrs());
+  m_cached = std::move(opened);
   m_cached_inherits = std::any_of(xattrs.begin(), xattrs.end(), [](const auto& a) { return a.name == k_default_acl; });
   m_cached_slot = spot.slot;
   m_cached_below = spot.below;
@@ -96,15 +97,15 @@ bool Stager::needs_placeholder(const wire::Entry& entry) const {
   return owner.uid != ::geteuid() || std::find(m_groups.begin(), m_groups.end(), owner.gid) == m_groups.end();
 }
 
-Result<StagedNode> Stager::make_placeholder(const Spot& spot, const wire::Entry& entry) {
+Result<StagedNode> Stager::make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path) {
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
   NB_TRY_ASSIGN(const auto file, dir->create_file(name_of(spot)));
   NB_TRY(file->write_at(0, as_bytes(entry.target)));
-  return settle(*file, meant_of_entry(entry), entry.name, inherits(spot));
+  return settle(*file, meant_of_entry(entry), path, inherits(spot));
 }
 
-Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& entry) {
-  if (needs_placeholder(entry)) return make_placeholder(spot, entry);
+Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& entry, const std::string& path) {
+  if (needs_placeholder(entry)) return make_placeholder(spot, entry, path);
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
   const std::string name = name_of(spot);
   const bool is_symlink = entry.type == fs::FileType::symlink;
@@ -114,10 +115,10 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
   // is.
   const bool refused = !made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported ||
                                  made.error().sys_errno == EINVAL);
-  if (refused && !is_symlink) return make_placeholder(spot, entry);
+  if (refused && !is_symlink) return make_placeholder(spot, entry, path);
   NB_TRY(made);
   NB_TRY_ASSIGN(const auto node, dir->open_node(name));
-  return settle(*node, meant_of_entry(entry), entry.name, is_symlink ? Inherits::nothing : inherits(spot));
+  return settle(*node, meant_of_entry(entry), path, is_symlink ? Inherits::nothing : inherits(spot));
 }
 
 Status Stager::make_directory(const Spot& spot) {

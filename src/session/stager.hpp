@@ -41,8 +41,8 @@ class Stager {
   Result<fs::Directory*> directory(const Spot& spot);
   [[nodiscard]] static std::string name_of(const Spot& spot);
 
-  // Symlink, FIFO, socket or device, as meant by `entry`.
-  Result<StagedNode> make_special(const Spot& spot, const wire::Entry& entry);
+  // Symlink, FIFO, socket or device, as meant by `entry`; `path` is for messages.
+  Result<StagedNode> make_special(const Spot& spot, const wire::Entry& entry, const std::string& path);
   // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the
   // journal).
   Status make_directory(const Spot& spot);
@@ -72,7 +72,7 @@ class Stager {
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
   [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
-  Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry);
+  Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
   void note(const fs::Kept& kept, const std::string& path);
   Result<StagedNode> linked(const Spot& spot);
 

@@ -64,6 +64,11 @@ bool means_content(const std::string& source) {
 
 }  // namespace
 
+std::optional<std::string> entry_named_by(const std::string& source) {
+  if (means_content(source)) return std::nullopt;
+  return split_last(source).name;
+}
+
 Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within) {
   const std::string path = from_start(source, stay_within);
   SourcePath out;

@@ -18,6 +18,9 @@ struct SourcePath {
 // With `stay_within` (absolute, real) a relative path starts there, and one that leads outside is Errc::path.
 Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within);
 
+// The entry that such a source is about, as written; nothing where it means content.
+std::optional<std::string> entry_named_by(const std::string& source);
+
 enum class MissingDirectory : std::uint8_t { make, leave };
 
 struct TargetPath {

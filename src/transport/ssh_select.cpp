@@ -154,7 +154,10 @@ std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, 
   std::vector<std::string> argv = rsh;
   const std::string& program = argv.front();
   const bool is_ssh = program == "ssh" || program.ends_with("/ssh");
-  if (config_file && is_ssh) argv.insert(argv.end(), {"-F", *config_file});
+  // The command's own -F is the user's last word.
+  const auto names_file = [](const std::string& word) { return word.starts_with("-F"); };
+  const bool has_own = std::any_of(argv.begin(), argv.end(), names_file);
+  if (config_file && is_ssh && !has_own) argv.insert(argv.end(), {"-F", *config_file});
   add_destination(argv, host);
   argv.push_back(command);
   return argv;

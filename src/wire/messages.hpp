@@ -72,7 +72,7 @@ enum OpenFlag : std::uint64_t {
   k_flag_one_file_system = 1 << 5,
   k_flag_allow_empty = 1 << 6,    // lifts the empty-source guard
   k_flag_new_set = 1 << 7,        // lifts the set-missing guard
-  k_flag_trailing_slash = 1 << 8, // kept free: the slash of `destination` itself tells
+  // 1 << 8 is free
   k_flag_single_file = 1 << 9,    // the only source is not a directory: its name may be changed
   k_flag_implied_root = 1 << 10,  // the sources are named entries of the destination, not its whole content
 };
@@ -285,7 +285,7 @@ struct RunResult {
   std::uint64_t resumed_bytes = 0;   // taken from an interrupted stage
   std::uint64_t kept_aside = 0;      // entries whose metadata is kept in an attribute instead of set
   std::uint64_t problems = 0;        // per-file errors that the sink knows of, its own and the source's
-  std::uint64_t worst_exit = 0;      // the exit code these ask for, 0 if none
+  bool durability_unsure = false;    // committed where the file system does not tell whether a sync succeeded
 };
 
 struct KeepAlive {

@@ -7,7 +7,7 @@ namespace nb::wire {
 namespace {
 
 constexpr std::uint64_t k_any = ~std::uint64_t{0};
-constexpr std::uint64_t k_open_flags = (std::uint64_t{k_flag_implied_root} << 1) - 1;
+constexpr std::uint64_t k_open_flags = ((std::uint64_t{k_flag_implied_root} << 1) - 1) & ~(std::uint64_t{1} << 8);
 constexpr std::uint64_t k_opened_flags = k_flag_implied_root | k_flag_single_file;
 using enum Presence;
 
@@ -52,7 +52,7 @@ void visit_opened(Visitor& v, Message& m, std::uint64_t& resumes) {
 }
 
 template <class Visitor, class Message>
-void visit_result(Visitor& v, Message& m, std::uint64_t& committed) {
+void visit_result(Visitor& v, Message& m, std::uint64_t& committed, std::uint64_t& unsure) {
   v.number(1, "committed", committed, 1, optional);
   v.number(2, "generation", m.generation, k_any, optional);
   v.number(4, "files_new", m.files_new, k_any, optional);
@@ -64,7 +64,7 @@ void visit_result(Visitor& v, Message& m, std::uint64_t& committed) {
   v.number(16, "resumed_bytes", m.resumed_bytes, k_any, optional);
   v.number(18, "kept_aside", m.kept_aside, k_any, optional);
   v.number(20, "problems", m.problems, k_any, optional);
-  v.number(22, "worst_exit", m.worst_exit, 255, optional);
+  v.number(22, "durability_unsure", unsure, 1, optional);
 }
 
 // ErrorMessage and Problem differ in their meaning only.
@@ -157,16 +157,19 @@ struct Body<RunResult> {
   static constexpr std::string_view k_what = "result";
   static void write(ByteWriter& out, const RunResult& m) {
     std::uint64_t committed = m.committed ? 1 : 0;
+    std::uint64_t unsure = m.durability_unsure ? 1 : 0;
     FieldWriter fields(out);
-    visit_result(fields, m, committed);
+    visit_result(fields, m, committed, unsure);
   }
   static Result<RunResult> read(ByteReader& in) {
     RunResult m;
     std::uint64_t committed = 0;
+    std::uint64_t unsure = 0;
     FieldReader fields(in);
-    visit_result(fields, m, committed);
+    visit_result(fields, m, committed, unsure);
     NB_TRY(fields.finish());
     m.committed = committed != 0;
+    m.durability_unsure = unsure != 0;
     return m;
   }
 };

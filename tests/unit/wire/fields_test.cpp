@@ -179,9 +179,9 @@ TEST_CASE("opened and result: fields come back, limits hold", "[wire]") {
   const RunResult result = decode_message<RunResult>(encode(sample_result())).value();
   CHECK(result.committed);
   CHECK(result.content_bytes == std::uint64_t{1} << 40);
-  CHECK(result.worst_exit == 23);
+  CHECK(result.durability_unsure);
   CHECK_FALSE(decode_message<RunResult>({}).value().committed);
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 1, 2); })) == "result: bad value of committed");
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 22, 256); })) ==
-        "result: bad value of worst_exit");
+        "result: bad value of durability_unsure");
 }

@@ -161,7 +161,7 @@ RunResult sample_result() {
   result.resumed_bytes = 7;
   result.kept_aside = 8;
   result.problems = 9;
-  result.worst_exit = 23;
+  result.durability_unsure = true;
   return result;
 }
 
