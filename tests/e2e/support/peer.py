@@ -2,11 +2,13 @@
 """Raw protocol bytes, written a second time after docs/protocol.md: frames, messages, and the fields worth attacking.
 
 Used to take a recorded session apart, change something, and play it to a real nbackup. Checks and digests come from
-libxxhash through ctypes, so that a lie is told in a well-formed frame.
+libxxhash through ctypes, so that a lie is told in a well-formed frame. This is the only file of the suites that knows
+the bytes. Sessions are recorded without features (proxy.py --plain), so frames hold their payload as it is.
 """
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 from dataclasses import dataclass, field
 
@@ -18,6 +20,23 @@ TYPES = {
     23: "goodbye",
 }
 NUMBERS = {name: number for number, name in TYPES.items()}
+
+# Tags of the fields worth attacking.
+HELLO = {"version_min": 1, "version_max": 3, "features": 4, "listing_credit_bytes": 10, "want_credit": 12,
+         "inline_limit_bytes": 14}
+OPEN = {"operation": 1, "transaction": 3, "flags": 5, "destination": 7, "single_name": 9, "sources": 11,
+        "filter_rules": 13, "max_delete": 15, "expected_set": 19, "secret": 21}
+OPENED = {"secret": 3, "flags": 7, "single_name": 9}
+PUSH, PULL = 1, 2
+SINGLE_FILE, IMPLIED_ROOT = 1 << 9, 1 << 10  # bits of the flags of Open and Opened
+DRY_RUN = 1 << 0
+IMPLIED = 1  # bit of a Directory's flags
+LAST_PART, OWN_METADATA, SHARED = 1, 2, 4  # bits of a Listing
+LINKED = 0x10  # bit of an entry's head
+REGULAR, SUBDIRECTORY = 1, 2  # types of entries
+SAME, LIST, ALL = 1, 2, 3  # kinds of a DirectoryReply
+COMPLETE = 1  # outcome of a FileEnd
+BLOCK = 64 * 1024  # a file's digest above this size is that of its blocks' digests
 
 
 class _Hash128(ctypes.Structure):
@@ -31,9 +50,10 @@ def _library() -> ctypes.CDLL | None:
         return None
     lib.XXH3_64bits.restype = ctypes.c_uint64
     lib.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    lib.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    lib.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
     lib.XXH3_128bits_withSecret.restype = _Hash128
     lib.XXH3_128bits_withSecret.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-    lib.XXH3_generateSecret.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     return lib
 
 
@@ -49,13 +69,32 @@ def check_of(data: bytes) -> int:
     return _XXH.XXH3_64bits(data, len(data))
 
 
+@functools.cache
+def _expanded(secret: bytes) -> bytes:
+    """The 192 bytes that XXH3 is keyed with: word i is the XXH3-64 of the secret with seed i."""
+    assert _XXH and len(secret) == 32, len(secret)
+    return b"".join(struct.pack("<Q", _XXH.XXH3_64bits_withSeed(secret, 32, seed)) for seed in range(24))
+
+
 def digest_of(data: bytes, secret: bytes) -> bytes:
     """The keyed 128-bit digest, big-endian; `secret` is the 32 bytes of the set."""
     assert _XXH
-    expanded = ctypes.create_string_buffer(192)
-    _XXH.XXH3_generateSecret(expanded, 192, secret, len(secret))
-    value = _XXH.XXH3_128bits_withSecret(data, len(data), expanded.raw, 192)
+    value = _XXH.XXH3_128bits_withSecret(data, len(data), _expanded(secret), 192)
     return struct.pack(">QQ", value.high, value.low)
+
+
+def content_digest(data: bytes, secret: bytes) -> bytes:
+    """Of a file's content, or of the plan: in blocks."""
+    if len(data) <= BLOCK:
+        return digest_of(data, secret)
+    blocks = [digest_of(data[at : at + BLOCK], secret) for at in range(0, len(data), BLOCK)]
+    return digest_of(b"".join(blocks), secret)
+
+
+def secret_in(text: bytes) -> bytes:
+    """From a set's secret file, which is a text record."""
+    lines = dict(line.split(b" ", 1) for line in text.splitlines()[1:])
+    return bytes.fromhex(lines[b"key"].decode("ascii"))
 
 
 # --- primitives -----------------------------------------------------------------------------------------------------
@@ -70,6 +109,15 @@ def varint(value: int) -> bytes:
 
 def string(text: bytes) -> bytes:
     return varint(len(text)) + text
+
+
+def signed(value: int) -> bytes:
+    """An svarint."""
+    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def strings(values: list[bytes]) -> bytes:
+    return varint(len(values)) + b"".join(string(value) for value in values)
 
 
 class Reader:
@@ -236,27 +284,222 @@ def _metadata(r: Reader) -> bytes:
 @dataclass
 class Listing:
     id: int
-    bits: int  # 1: last part, 2: own metadata
+    bits: int  # LAST_PART, OWN_METADATA, SHARED
     own: bytes
     entries: list[Entry] = field(default_factory=list)
+    shared: list[int] = field(default_factory=list)
 
     @staticmethod
     def decode(body: bytes) -> "Listing":
         r = Reader(body)
         listing = Listing(r.varint(), r.raw(1)[0], b"")
-        if listing.bits & 2:
+        if listing.bits & OWN_METADATA:
             listing.own = _metadata(r)
         listing.entries = [Entry.decode(r) for _ in range(r.varint())]
+        if listing.bits & SHARED:
+            listing.shared = [r.varint() for _ in range(r.varint())]
+        assert r.at == len(body), "listing: bytes left over"
         return listing
 
     def encode(self, count: int | None = None) -> bytes:
         """`count` can lie about the number of entries."""
-        return (varint(self.id) + bytes([self.bits]) + self.own
-                + varint(len(self.entries) if count is None else count) + b"".join(e.encode() for e in self.entries))
+        out = (varint(self.id) + bytes([self.bits]) + self.own
+               + varint(len(self.entries) if count is None else count) + b"".join(e.encode() for e in self.entries))
+        if self.bits & SHARED:
+            out += varint(len(self.shared)) + b"".join(map(varint, self.shared))
+        return out
 
-    def digest(self, secret: bytes) -> bytes:
-        """Of a listing in one part, as DirectoryMessage carries it."""
-        return digest_of((self.own or b"\0") + b"".join(e.encode() for e in self.entries), secret)
+    def message(self) -> Message:
+        return Message(NUMBERS["listing"], self.encode())
+
+
+def listing_digest(parts: list[Listing], secret: bytes) -> bytes:
+    """Of a whole listing, as the Directory message carries it."""
+    return digest_of((parts[0].own or b"\0") + b"".join(e.encode() for part in parts for e in part.entries), secret)
+
+
+@dataclass
+class Key:
+    """The begin of Want, FileBegin, FileEnd and SmallFile, and what follows it."""
+
+    directory: int
+    index: int
+    rest: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "Key":
+        r = Reader(body)
+        return Key(r.varint(), r.varint(), r.rest())
+
+    def encode(self) -> bytes:
+        return varint(self.directory) + varint(self.index) + self.rest
+
+
+@dataclass
+class SmallFile:
+    directory: int
+    index: int
+    meta: bytes  # encoded, empty if the listing's holds
+    digest: bytes
+    content: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "SmallFile":
+        r = Reader(body)
+        directory, index, bits = r.varint(), r.varint(), r.raw(1)[0]
+        return SmallFile(directory, index, _metadata(r) if bits & 1 else b"", r.raw(16), r.rest())
+
+    def encode(self) -> bytes:
+        return (varint(self.directory) + varint(self.index) + bytes([1 if self.meta else 0]) + self.meta + self.digest
+                + self.content)
+
+    def message(self) -> Message:
+        return Message(NUMBERS["small_file"], self.encode())
+
+
+@dataclass
+class FileBegin:
+    directory: int
+    index: int
+    size: int
+    meta: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "FileBegin":
+        r = Reader(body)
+        return FileBegin(r.varint(), r.varint(), r.varint(), r.rest())
+
+    def encode(self) -> bytes:
+        return varint(self.directory) + varint(self.index) + varint(self.size) + self.meta
+
+
+@dataclass
+class FileEnd:
+    directory: int
+    index: int
+    outcome: int
+    errno: int
+    digest: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "FileEnd":
+        r = Reader(body)
+        return FileEnd(r.varint(), r.varint(), r.raw(1)[0], r.varint(), r.rest())
+
+    def encode(self) -> bytes:
+        return (varint(self.directory) + varint(self.index) + bytes([self.outcome]) + varint(self.errno) + self.digest)
+
+
+@dataclass
+class Want:
+    directory: int
+    index: int
+    offset: int
+    rest: bytes = b""
+
+    @staticmethod
+    def decode(body: bytes) -> "Want":
+        r = Reader(body)
+        return Want(r.varint(), r.varint(), r.varint(), r.rest())
+
+    def encode(self) -> bytes:
+        return varint(self.directory) + varint(self.index) + varint(self.offset) + self.rest
+
+
+@dataclass
+class Reply:
+    id: int
+    kind: int
+
+    @staticmethod
+    def decode(body: bytes) -> "Reply":
+        r = Reader(body)
+        return Reply(r.varint(), r.raw(1)[0])
+
+    def encode(self) -> bytes:
+        return varint(self.id) + bytes([self.kind])
+
+
+@dataclass
+class ScanEnd:
+    directories: int
+    entries: int
+    bytes: int
+    plan: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "ScanEnd":
+        r = Reader(body)
+        return ScanEnd(r.varint(), r.varint(), r.varint(), r.rest())
+
+    def encode(self) -> bytes:
+        return varint(self.directories) + varint(self.entries) + varint(self.bytes) + self.plan
+
+
+@dataclass
+class Error:
+    code: int
+    errno: int
+    context: bytes
+
+    @staticmethod
+    def decode(body: bytes) -> "Error":
+        r = Reader(body)
+        return Error(r.varint(), r.varint(), r.string())
+
+    def encode(self) -> bytes:
+        return varint(self.code) + varint(self.errno) + string(self.context)
+
+
+CODECS = {"directory": Directory, "directory_reply": Reply, "listing": Listing, "want": Want, "file_begin": FileBegin,
+          "file_end": FileEnd, "small_file": SmallFile, "scan_end": ScanEnd, "error": Error}
+TAGGED = ("hello", "open", "opened", "result")
+
+
+def recoded(message: Message) -> Message:
+    """Taken apart and put together again: the control of this file."""
+    if message.name in TAGGED:
+        return Message(message.type, from_fields(fields(message.body)))
+    codec = CODECS.get(message.name)
+    return Message(message.type, codec.decode(message.body).encode()) if codec else message
+
+
+def settled(parts: list[list[Message]], secret: bytes, doctored: Listing | None = None) -> list[list[Message]]:
+    """A source's side whose sums are right again after a change: each Directory has the count and the digest of the
+    listing that is sent for it (if one is), ScanEnd the counts and the digest of all Directories. `doctored` is one of
+    the listings and need not be decodable."""
+    listings: dict[int, list[Listing]] = {}
+    for message in (m for part in parts for m in part if m.name == "listing"):
+        is_doctored = doctored and message.body == doctored.encode()
+        listing = doctored if doctored and is_doctored else Listing.decode(message.body)
+        listings.setdefault(listing.id, []).append(listing)
+    return with_plan([[_settled(m, listings, secret) for m in part] for part in parts], secret)
+
+
+def _settled(message: Message, listings: dict[int, list[Listing]], secret: bytes) -> Message:
+    if message.name != "directory":
+        return message
+    directory = Directory.decode(message.body)
+    if directory.id in listings:
+        found = listings[directory.id]
+        directory.entries, directory.digest = sum(len(p.entries) for p in found), listing_digest(found, secret)
+    return Message(message.type, directory.encode())
+
+
+def with_plan(parts: list[list[Message]], secret: bytes) -> list[list[Message]]:
+    """A source's side whose ScanEnd fits what its Directories announce."""
+    announced = [Directory.decode(m.body) for part in parts for m in part if m.name == "directory"]
+    out = []
+    for part in parts:
+        out.append([])
+        for message in part:
+            if message.name == "scan_end":
+                end = ScanEnd.decode(message.body)
+                end.directories, end.entries = len(announced), sum(d.entries for d in announced)
+                end.plan = content_digest(b"".join(d.digest for d in announced), secret)
+                message = Message(message.type, end.encode())
+            out[-1].append(message)
+    return out
 
 
 def fields(body: bytes) -> list[tuple[int, bytes]]:
@@ -269,6 +512,33 @@ def fields(body: bytes) -> list[tuple[int, bytes]]:
 
 def from_fields(values: list[tuple[int, bytes]]) -> bytes:
     return b"".join(varint(tag) + string(value) for tag, value in values)
+
+
+def number_field(body: bytes, tag: int) -> int:
+    """The value of a field that holds a varint, 0 if it is left out."""
+    return next((Reader(value).varint() for t, value in fields(body) if t == tag), 0)
+
+
+def hello(**numbers: int) -> Message:
+    """A plain client's first words."""
+    values = {"version_min": 1, "version_max": 1} | numbers
+    return Message(NUMBERS["hello"], from_fields(sorted((HELLO[k], varint(v)) for k, v in values.items())))
+
+
+def opening(operation: int, **values: bytes) -> Message:
+    """An Open with the required fields and those given, encoded."""
+    known = {"operation": varint(operation), "transaction": b"\x17" * 16, "max_delete": signed(-2)} | values
+    return Message(NUMBERS["open"], from_fields(sorted((OPEN[k], v) for k, v in known.items())))
+
+
+def plain_hello(stream: bytes) -> tuple[bytes, int] | None:
+    """The first frame of a direction without features, and its length before; None until it is whole."""
+    if len(stream) < HEADER or len(stream) < HEADER + struct.unpack_from("<I", stream, 4)[0]:
+        return None
+    end = HEADER + struct.unpack_from("<I", stream, 4)[0]
+    first = messages(stream[HEADER:end])
+    first[0].body = with_field(first[0].body, HELLO["features"], None)
+    return frame(b"".join(m.encoded() for m in first)), end
 
 
 def with_field(body: bytes, tag: int, value: bytes | None) -> bytes:
