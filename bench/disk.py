@@ -74,6 +74,10 @@ class Disk:
             self.device = command("losetup", "-f", "--show", image).strip()
             self.direct = False
 
+    @property
+    def note(self) -> str:
+        return f"{self.kind} (loop image, {'direct' if self.direct else 'buffered'} I/O)"
+
     def fresh(self) -> Path:
         """An empty file system; returns a path in it that does not exist yet."""
         self.unmount()
