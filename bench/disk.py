@@ -55,24 +55,30 @@ class Disk:
     """One image and its loop device; fresh() makes the file system and mounts it."""
 
     def __init__(self, work: Path, kind: str, size_bytes: int, stack: contextlib.ExitStack) -> None:
-        self.kind = kind
-        self.mount = work / "disk"
+        self.kind, self.size_bytes = kind, size_bytes
+        self.mount, self.image = work / "disk", work / "disk.img"
         self.mount.mkdir()
-        image = work / "disk.img"
-        with open(image, "wb") as out:
-            out.truncate(size_bytes)
         self.mounted = False
         with undisturbed():
-            self._attach(str(image))
+            self._attach()
             stack.callback(self.close)
 
-    def _attach(self, image: str) -> None:
+    def _attach(self) -> None:
+        with open(self.image, "wb") as out:
+            out.truncate(self.size_bytes)
         try:
-            self.device = command("losetup", "-f", "--show", "--direct-io=on", image).strip()
+            self.device = command("losetup", "-f", "--show", "--direct-io=on", str(self.image)).strip()
             self.direct = True
         except RuntimeError:
-            self.device = command("losetup", "-f", "--show", image).strip()
+            self.device = command("losetup", "-f", "--show", str(self.image)).strip()
             self.direct = False
+
+    def _replace(self) -> None:
+        """Another image on another device. Whoever still holds the old one keeps it alive, unseen."""
+        with undisturbed():
+            command("losetup", "-d", self.device)
+            self.image.unlink()
+            self._attach()
 
     @property
     def note(self) -> str:
@@ -81,11 +87,22 @@ class Disk:
     def fresh(self) -> Path:
         """An empty file system; returns a path in it that does not exist yet."""
         self.unmount()
-        command(*_MKFS[self.kind], self.device)
+        self._make()
         with undisturbed():
             command("mount", "-t", self.kind, "-o", _MOUNT[self.kind], self.device, str(self.mount))
             self.mounted = True
         return self.mount / "t"
+
+    def _make(self) -> None:
+        """mkfs. A container started meanwhile has a copy of the old mount, and the device is busy until it ends."""
+        for wait_seconds in (0.2, 1, 3, 0):
+            try:
+                command(*_MKFS[self.kind], self.device)
+                return
+            except RuntimeError:
+                time.sleep(wait_seconds)
+        self._replace()
+        command(*_MKFS[self.kind], self.device)
 
     def unmount(self) -> None:
         """A process that has just ended may hold the mount for a moment longer."""

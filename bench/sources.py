@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Callable
 
+import disk
+
 MIB = 1 << 20
 PAGE = 4096
 EPOCH = 1_700_000_000  # mtimes start here, in the past: a file just written is never trusted by a cache
@@ -30,6 +32,7 @@ class Sources:
         self._made: set[str] = set()
         self._changed: dict[Path, float] = {}
         self._version = 0
+        self._unsynced = False
 
     def get(self, name: str) -> Path:
         """The directory of a source; `name` is a key of MAKERS."""
@@ -40,6 +43,7 @@ class Sources:
             _settle_times(root)
             self._made.add(name)
             self._changed[root] = time.monotonic()
+            self._unsynced = True
         return root
 
     def settle(self, root: Path) -> None:
@@ -51,6 +55,13 @@ class Sources:
         self._version += 1
         CHANGES[how](root, random.Random(f"{how} {self._version}"))
         self._changed[root] = time.monotonic()
+        self._unsynced = True
+
+    def flush(self) -> None:
+        """What was written to the sources must not go to the disk while a tool is measured."""
+        if self._unsynced:
+            disk.sync(self.work)
+            self._unsynced = False
 
     def bytes_of(self, full: int) -> int:
         return max(PAGE * 16, int(full * self.scale) // PAGE * PAGE)
