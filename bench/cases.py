@@ -31,7 +31,7 @@ class Case:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-FILES = ("scp-old", "tar")  # for many files scp is twice as fast with its old protocol
+FILES = ("scp-old", "tar")  # for many files scp's old protocol costs less
 CATS = ("scp", "tar", "cat", "cat-null")
 DELETE = ("--delete", "--max-delete=-1")
 ZSTD = "-a -z --zc=zstd"

@@ -81,7 +81,7 @@ class Rsync(Tool):
 
 
 class Scp(Tool):
-    """Keeps whole seconds only. -O is the old protocol, which does not wait for an answer to each request."""
+    """Keeps whole seconds only. -O is the old protocol, which costs less a file."""
 
     def __init__(self, flags: str) -> None:
         super().__init__(f"scp {flags}", f"scp {flags}", keeps="-rlpt --modify-window=1", program="scp",
