@@ -134,7 +134,7 @@ def _shell(text: str) -> list[str]:
 
 
 def differences(tool: Tool, source: Path, target: Path) -> str:
-    """What differs between source and copy in content or in what the tool keeps, by a local rsync -c; empty: nothing."""
+    """What differs between source and copy in content or in what the tool keeps, by a local rsync -c; or nothing."""
     if not tool.keeps:
         return ""
     done = subprocess.run(["rsync", *tool.keeps.split(), "-nci", "--delete", "--exclude=/.nbackup", f"{source}/",
