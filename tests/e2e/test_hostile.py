@@ -87,7 +87,8 @@ class Hostile(Case):
         ends = [f"{self.source}/", f"nbtest:{self.sink}"]
         if operation == "pull":
             ends = [f"nbtest:{self.source}/", str(self.sink)]
-        return [operation, "--delete", "--timeout", "10", "--remote-path", BINARY, "-e", rsh, *ends]
+        # Uncompressed, so that the messages can be taken out of the frames and others put in.
+        return [operation, "--delete", "--no-compress", "--timeout", "10", "--remote-path", BINARY, "-e", rsh, *ends]
 
     def play(self, tape: Tape, script: list[player.Step]) -> Outcome:
         if tape.victim.startswith("serve"):
@@ -216,6 +217,7 @@ class Hostile(Case):
             "an endless frame": peer.frame(b"x", length=0xFFFFFFFF), "an empty frame": peer.frame(b""),
             "a wrong check": peer.frame(b"\x01\0\0\0\0", check=1),
             "unknown flags": peer.frame(b"\x01\0\0\0\0", flags=255),
+            "compressed garbage": peer.frame(b"\x28\xb5\x2f\xfd" + b"garbage" * 9, flags=1),
             "a message longer than its frame": peer.frame(b"\x01\xff\xff\xff\xff"),
             "hello and no more": hello, "hello and noise": hello + random.Random(4).randbytes(3000),
             "half a frame": hello[:20],
