@@ -43,7 +43,9 @@ Json changes_of(const wire::RunResult& result) {
 Json counts_of(const session::Counts& counts) {
   return Json{{"directories", counts.directories},     {"entries", counts.entries},
               {"total_bytes", counts.total_bytes},     {"content_bytes", counts.content_bytes},
-              {"sent_bytes", counts.sent_bytes},       {"received_bytes", counts.received_bytes}};
+              {"sent_bytes", counts.sent_bytes},       {"received_bytes", counts.received_bytes},
+              {"sent_plain_bytes", counts.sent_plain_bytes},
+              {"received_plain_bytes", counts.received_plain_bytes}};
 }
 
 }  // namespace

@@ -103,7 +103,17 @@ Status set_retries(Settings& settings, Text value) {
 
 Status accept(Settings&, Text) { return {}; }
 
-Status refuse_compression(Settings&, Text) { return fail(Errc::usage, "compression comes with a later version"); }
+Status set_compression_level(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(const int level, parse_level(value));
+  NB_TRY_ASSIGN(settings.compression, codec::compression_of_level(level));
+  return {};
+}
+
+template <codec::CompressionMode mode>
+Status set_compression(Settings& settings, Text) {
+  settings.compression = codec::Compression{mode, 0};
+  return {};
+}
 
 constexpr std::array k_options{
     OptionRow{"-n,--dry-run", toggle, "", k_writes, k_what, "show what would be done, change nothing",
@@ -141,6 +151,12 @@ constexpr std::array k_options{
               set_text<&Settings::ssh_config>},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
+    OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",
+              set_compression<codec::CompressionMode::automatic>},
+    OptionRow{"--compress-level,--zl", valued, "NUM", k_runs, k_link, "always at this zstd level: -7 to 19; 0: none",
+              set_compression_level},
+    OptionRow{"--no-compress", toggle, "", k_runs, k_link, "do not compress",
+              set_compression<codec::CompressionMode::off>},
     OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve, k_link, "give up after this long without data (300)",
               set_seconds<&Settings::timeout>},
     OptionRow{"--contimeout", valued, "SECONDS", k_connects, k_link, "give up connecting after this long",
@@ -191,7 +207,6 @@ constexpr std::array k_options{
     OptionRow{"-P", toggle, "", k_runs, k_hidden, "", set_progress<ProgressChoice::always>},
     OptionRow{"-c,--checksum", toggle, "", mask_of(CommandId::verify), k_hidden, "", accept},
     OptionRow{"-n,--dry-run", toggle, "", mask_of(CommandId::verify), k_hidden, "", accept},
-    OptionRow{"-z,--compress", toggle, "", k_runs, k_hidden, "", refuse_compression},
 };
 
 constexpr std::array k_commands{

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -101,6 +102,14 @@ Result<std::chrono::seconds> parse_seconds(std::string_view text) {
   const auto number = parse_u64(text);
   if (!number || *number > k_most_seconds) return bad_value(text, "a number of seconds");
   return std::chrono::seconds(*number);
+}
+
+Result<int> parse_level(std::string_view text) {
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  int level = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+  if (error != std::errc() || end != digits.data() + digits.size()) return bad_value(text, "a compression level");
+  return level;
 }
 
 std::string format_bytes(std::uint64_t bytes) {

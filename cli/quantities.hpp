@@ -23,6 +23,9 @@ Result<std::chrono::seconds> parse_age(std::string_view text);
 // A whole number of seconds, up to ten years. Errc::usage otherwise.
 Result<std::chrono::seconds> parse_seconds(std::string_view text);
 
+// A whole number with or without a sign, as a compression level is one. Errc::usage otherwise.
+Result<int> parse_level(std::string_view text);
+
 // "0 B", "999 B", "4.2 MiB": at most three digits before the unit, one after the point below 100.
 std::string format_bytes(std::uint64_t bytes);
 // "1,234,567".

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/compression.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::cli {
@@ -41,6 +42,7 @@ struct Settings {
   std::optional<std::string> remote_path;
   std::optional<std::string> ssh_config;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
+  std::optional<codec::Compression> compression;  // unsaid: automatic, or off where both ends are this machine
   // Both ends send something every 10 s, even during a long sync, so silence means a dead line. 0: wait for ever.
   std::chrono::seconds timeout = k_default_timeout;
   std::optional<std::chrono::seconds> connect_timeout;

@@ -73,6 +73,10 @@ void add_findings(Parts& parts, const RunSummary& summary) {
   parts.add(format_bytes(summary.report.counts.total_bytes));
 }
 
+std::string traffic(std::uint64_t bytes, std::uint64_t plain_bytes) {
+  return fmt::format("{} ({} before compression)", format_count(bytes), format_count(plain_bytes));
+}
+
 std::string rate(std::uint64_t bytes, std::chrono::milliseconds elapsed) {
   const auto ms = static_cast<double>(std::max<std::int64_t>(elapsed.count(), 1));
   return format_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) * 1000.0 / ms)) + "/s";
@@ -108,8 +112,9 @@ std::string stats_block(const RunSummary& summary) {
                       format_count(summary.start.dry_run ? result.content_bytes : counts.content_bytes));
   text += fmt::format("Taken from an interrupted run: {} bytes\n", format_count(result.resumed_bytes));
   text += fmt::format("Entries with attributes kept aside: {}\n", format_count(result.kept_aside));
-  text += fmt::format("Total bytes sent: {}\nTotal bytes received: {}\n", format_count(counts.sent_bytes),
-                      format_count(counts.received_bytes));
+  text += fmt::format("Total bytes sent: {}\nTotal bytes received: {}\n",
+                      traffic(counts.sent_bytes, counts.sent_plain_bytes),
+                      traffic(counts.received_bytes, counts.received_plain_bytes));
   text += fmt::format("Elapsed: {}, {} on the wire, speedup {:.2f}\n", format_elapsed(whole_seconds(summary)),
                       rate(wire_bytes, summary.elapsed),
                       wire_bytes == 0 ? 1.0 : static_cast<double>(counts.total_bytes) / static_cast<double>(wire_bytes));

@@ -55,6 +55,9 @@ Status Transfer::make_job() {
   options.max_delete = m_settings.max_delete;
   NB_TRY_ASSIGN(options.filter_rules, job_filter_rules(m_settings.filters));
   options.inactivity = m_settings.timeout;
+  // Between two processes of one machine there is no link that could be the slow part.
+  const auto unsaid = m_ends.host ? codec::CompressionMode::automatic : codec::CompressionMode::off;
+  options.compression = m_settings.compression.value_or(codec::Compression{unsaid, 0});
   options.wait = m_settings.wait;
   options.wait_readers = m_settings.wait_readers;
   return {};

@@ -5,6 +5,7 @@
 #include <libssh/libssh.h>
 #include <sqlite3.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include "wire/limits.hpp"
 
@@ -17,9 +18,10 @@ std::string version_text() {
       "protocol {} to {}\n"
       "libssh {}\n"
       "SQLite {}\n"
-      "xxHash {}.{}.{}\n",
+      "xxHash {}.{}.{}\n"
+      "zstd {}\n",
       k_version, wire::k_version_min, wire::k_version_max, ::ssh_version(0), ::sqlite3_libversion(), xxhash / 10000,
-      xxhash / 100 % 100, xxhash % 100);
+      xxhash / 100 % 100, xxhash % 100, ::ZSTD_versionString());
 }
 
 }  // namespace nb::cli

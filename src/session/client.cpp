@@ -81,8 +81,7 @@ class Run {
     auto report = session(connection, reporter);
     if (!report) return report;
     say_goodbye(connection);
-    report->counts.sent_bytes = connection.sent_bytes();
-    report->counts.received_bytes = connection.received_bytes();
+    connection.count_traffic(report->counts);
     report->problems += reporter.problems();
     if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
     return report;
@@ -108,6 +107,7 @@ class Run {
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
     NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits, Side::client));
+    if ((peer.features & wire::k_feature_zstd) != 0) connection.compress(m_job.options.compression);
     if (m_may_be_committed) {
       NB_TRY_ASSIGN(auto known, ask_for_commit(connection));
       if (known) return std::move(*known);
@@ -138,6 +138,7 @@ class Run {
     open.filter_rules = m_job.options.filter_rules;
     open.max_delete = m_job.options.max_delete;
     open.wait_seconds = static_cast<std::uint64_t>(m_job.options.wait.count());
+    open.compression = codec::encode(m_job.options.compression);
     open.wait_readers_seconds = static_cast<std::uint64_t>(m_job.options.wait_readers.count());
     return open;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: messages over a ByteStream. Joins small messages into frames, checks the frames that come in, keeps the
-// line alive, and ends blocked calls when the process is interrupted. Used by both ends; one thread receives, any
-// thread sends.
+// Connection: messages over a ByteStream. Joins small messages into frames, keeps the line alive, and ends blocked
+// calls when the process is interrupted. Used by both ends; one thread receives, any thread sends. A FrameSender behind
+// it compresses and writes, a FrameReceiver in front of it reads, checks and decompresses, each in a thread of its own
+// with a bounded queue: work on one frame goes on while others are under way.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,9 @@
 #include <thread>
 
 #include "base/bytes.hpp"
+#include "session/frame_receiver.hpp"
+#include "session/frame_sender.hpp"
+#include "session/job.hpp"
 #include "transport/byte_stream.hpp"
 #include "wire/frame.hpp"
 
@@ -24,48 +28,58 @@ struct ConnectionOptions {
 
 class Connection {
  public:
-  // `stream` outlives the connection.
+  // `stream` outlives the connection, but is good for nothing any more after it: the destructor closes it, and what was
+  // sent and is not written out by then is lost. Who wants it delivered calls finish_sending() or waits for an answer.
   Connection(transport::ByteStream& stream, ConnectionOptions options);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Puts a message into the frame being built; writes the frame out once it is large enough. May block.
+  // Puts a message into the frame being built; hands the frame over for writing once it is large enough. Waits while
+  // too much is queued. The error may be that of an earlier frame; from then on every frame meets it.
   template <class Message>
   Status send(const Message& message) {
     const std::lock_guard lock(m_send_mutex);
     m_builder.add(message);
-    return m_builder.payload_bytes() >= wire::k_frame_target_bytes ? write_frame() : Status{};
+    return m_builder.payload_bytes() >= wire::k_frame_target_bytes ? hand_over() : Status{};
   }
-  // Writes out what send() has collected.
+  // Hands over what send() has collected: it goes out as soon as the line takes it, without a further call. Does not
+  // wait for that, and says nothing of frames before it if there is nothing to hand over.
   Status flush();
 
-  // Tells the peer why the session ends and half-closes. Connection errors are not sent; false then, or if it cannot
-  // be.
+  // Tells the peer why the session ends and half-closes; returns when that is written out. Connection errors are not
+  // sent; false then, or if it cannot be.
   bool send_error(const Error& error);
-  // Reads and drops until the peer closes, or for a few seconds: closing on a peer that still writes could cost it our
-  // last words.
+  // Drops what comes until the peer closes, or for a few seconds: closing on a peer that still writes could cost it our
+  // last words. Nothing can be received after it.
   void drain();
-  // Half-close after everything sent so far.
-  void finish_sending() { static_cast<void>(m_stream.finish_writing()); }
+  // Half-close after everything sent so far is written out, which it waits for.
+  void finish_sending() { static_cast<void>(m_sender.finish()); }
   // Ends everything now; blocked calls return. From any thread.
   void close_now() { m_stream.close_now(); }
 
-  // The next message, waiting for it; nothing at the orderly end. Its body is valid until the next call.
-  // KeepAlive is swallowed. Errors: protocol, connection_lost, timeout, interrupted.
+  // The next message, waiting for it; nothing at the orderly end. Its body is valid until the next call of this or of
+  // drained(). KeepAlive is swallowed. Errors: protocol, connection_lost, timeout, interrupted; what arrived before
+  // one is received first. A timeout counts only time spent in here.
   Result<std::optional<wire::RawMessage>> receive();
-  // No message of the frames read so far is left: the next receive() will wait for the peer, so flush first.
-  [[nodiscard]] bool drained() const { return m_frame.at_end(); }
+  // No message has arrived that was not received: the next receive() will wait for the peer, so flush first. By the
+  // receiving thread.
+  [[nodiscard]] bool drained();
 
   // Starts sending KeepAlive when nothing else was sent for the agreed time; not before the peer's hello was seen.
   void start_keep_alive() { m_keep_alive_on = true; }
-  [[nodiscard]] std::uint64_t sent_bytes() const { return m_sent_bytes; }
-  [[nodiscard]] std::uint64_t received_bytes() const { return m_received_bytes; }
+  // Frames from now on may be compressed. Only if the peer's hello has k_feature_zstd.
+  void compress(codec::Compression wish) { m_sender.compress(wish); }
+
+  [[nodiscard]] std::uint64_t sent_bytes() const { return m_sender.wire_bytes(); }
+  [[nodiscard]] std::uint64_t received_bytes() const { return m_receiver.wire_bytes(); }
+  // Fills in the four byte counts.
+  void count_traffic(Counts& counts) const;
 
  private:
-  Status write_frame();  // with m_send_mutex held
-  Status need(std::size_t bytes);
-  Result<bool> next_frame();
+  Status hand_over();  // with m_send_mutex held
+  void skip_keep_alives();
+  void show(Bytes payload);
   Error translate(Error error) const;
   void tick();
   void send_keep_alive_if_idle();
@@ -75,15 +89,11 @@ class Connection {
 
   std::mutex m_send_mutex;
   wire::FrameBuilder m_builder;
-  std::chrono::steady_clock::time_point m_last_sent = std::chrono::steady_clock::now();
-  std::atomic<std::uint64_t> m_sent_bytes{0};
+  FrameSender m_sender;
 
-  Bytes m_buffer;          // received and not yet consumed: [m_begin, m_end)
-  std::size_t m_begin = 0;
-  std::size_t m_end = 0;
-  bool m_at_end = false;
+  FrameReceiver m_receiver;
+  Bytes m_payload;  // that m_frame walks
   wire::FrameReader m_frame{ByteView{}};
-  std::atomic<std::uint64_t> m_received_bytes{0};
 
   std::atomic<bool> m_keep_alive_on{false};
   std::mutex m_tick_mutex;

@@ -20,6 +20,7 @@ std::uint64_t cpu_flags() {
 wire::Hello our_hello(const Limits& limits) {
   wire::Hello hello;
   hello.software = std::string("nbackup ") + k_version;
+  hello.features = wire::k_feature_zstd;
   hello.cpu_flags = cpu_flags();
   hello.listing_credit_bytes = limits.listing_credit_bytes;
   hello.want_credit = limits.want_credit;

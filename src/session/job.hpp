@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/compression.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::session {
@@ -25,6 +26,7 @@ struct Options {
   std::chrono::seconds inactivity{0};     // --timeout; 0: none
   std::chrono::seconds wait{0};           // --wait for the writer's lock
   std::chrono::seconds wait_readers{60};  // --wait-readers
+  codec::Compression compression;         // of what either side sends
 };
 
 // A push has local sources and a remote destination, a pull the other way round. Paths are as the user wrote them: a
@@ -48,6 +50,8 @@ struct Counts {
   std::uint64_t content_bytes = 0;  // file content that crossed the wire
   std::uint64_t sent_bytes = 0;     // on the wire, all of it
   std::uint64_t received_bytes = 0;
+  std::uint64_t sent_plain_bytes = 0;  // what these would have been without compression
+  std::uint64_t received_plain_bytes = 0;
 };
 
 struct RunReport {

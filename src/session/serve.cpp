@@ -48,8 +48,16 @@ class Server {
         continue;
       }
       NB_TRY_ASSIGN(const auto open, wire::decode_message<wire::Open>(raw.body));
+      NB_TRY(compress(open));
       return open.operation == wire::Operation::push ? receive_push(open) : send_pull(open);
     }
+  }
+
+  // As the client wishes, which alone knows what the user wants.
+  Status compress(const wire::Open& open) {
+    NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(open.compression));
+    if ((m_peer.features & wire::k_feature_zstd) != 0) m_connection.compress(wish);
+    return {};
   }
 
   Status answer(const wire::Query& query) {

@@ -149,8 +149,7 @@ void Sink::report_progress() {
   counts.directories = m_next_id;
   counts.entries = m_entries;
   counts.content_bytes = m_result.content_bytes;
-  counts.sent_bytes = m_connection.sent_bytes();
-  counts.received_bytes = m_connection.received_bytes();
+  m_connection.count_traffic(counts);
   m_reporter.progress(counts);
 }
 

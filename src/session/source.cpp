@@ -339,8 +339,7 @@ void Source::report_progress() {
   m_last_progress = now;
   Counts counts = m_outcome.counts;
   counts.content_bytes = m_sender.content_bytes();
-  counts.sent_bytes = m_connection.sent_bytes();
-  counts.received_bytes = m_connection.received_bytes();
+  m_connection.count_traffic(counts);
   m_reporter.progress(counts);
 }
 

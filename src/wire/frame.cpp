@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t k_checked_header_bytes = 8;  // the check covers these and the payload
 constexpr std::string_view k_magic = "nB";
+constexpr unsigned k_known_flags = 1;  // the bits of FrameEncoding
 constexpr std::size_t k_message_head_bytes = 5;  // type, length
 
 // An upper bound of a body's size where content dominates it, so that the frame grows once; 0 elsewhere.
@@ -67,16 +68,27 @@ void FrameBuilder::add(const Message& message) {
 
 std::size_t FrameBuilder::payload_bytes() const { return empty() ? 0 : m_frame.size() - k_frame_header_bytes; }
 
-Bytes FrameBuilder::take() {
+Bytes FrameBuilder::take_unsealed() {
   NB_ASSERT(!empty() && payload_bytes() <= k_max_frame_bytes);
-  Bytes frame = std::exchange(m_frame, {});
+  return std::exchange(m_frame, {});
+}
+
+Bytes FrameBuilder::take() {
+  Bytes frame = take_unsealed();
+  seal_frame(frame, FrameEncoding::raw);
+  return frame;
+}
+
+void seal_frame(Bytes& frame, FrameEncoding encoding) {
+  NB_ASSERT(frame.size() > k_frame_header_bytes);
   frame[0] = static_cast<std::byte>(k_magic[0]);
   frame[1] = static_cast<std::byte>(k_magic[1]);
+  frame[2] = static_cast<std::byte>(encoding);
+  frame[3] = std::byte{0};
   store_u32(frame.data() + 4, frame.size() - k_frame_header_bytes);
   const ByteView all = frame;
   const std::uint64_t check = hash::check_of(all.first(k_checked_header_bytes), all.subspan(k_frame_header_bytes));
   store_u64(frame.data() + k_checked_header_bytes, check);
-  return frame;
 }
 
 Result<FrameHeader> decode_frame_header(ByteView header) {
@@ -84,10 +96,11 @@ Result<FrameHeader> decode_frame_header(ByteView header) {
   ByteReader in(header, Errc::protocol, "frame header");
   NB_TRY(in.raw(k_magic.size()));
   NB_TRY_ASSIGN(const std::uint8_t flags, in.u8());
-  if (flags != 0) return in.bad("unknown flags");
+  if ((flags & ~k_known_flags) != 0) return in.bad("unknown flags");
   NB_TRY_ASSIGN(const std::uint8_t reserved, in.u8());
   if (reserved != 0) return in.bad("reserved byte not zero");
   FrameHeader result;
+  result.encoding = static_cast<FrameEncoding>(flags);
   NB_TRY_ASSIGN(result.payload_bytes, in.u32());
   if (result.payload_bytes == 0) return in.bad("empty frame");
   if (result.payload_bytes > k_max_frame_bytes) return in.bad("frame too long");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames: the unit that is checked. A frame is a 16-byte header (docs/protocol.md) and a payload that holds whole
 // messages, each type, length, body. Small messages are joined; the XXH3-64 over header and payload catches what an SSH
-// connection without a MAC would let through. Pure: bytes in, bytes out; session/ moves them.
+// connection without a MAC would let through; it is over the bytes as they are sent, which may be compressed (codec/).
+// Pure: bytes in, bytes out; session/ moves them.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,12 @@
 namespace nb::wire {
 
 inline constexpr std::size_t k_frame_header_bytes = 16;
+
+// What the payload's bytes are: the flags byte of the header. Never renumber.
+enum class FrameEncoding : std::uint8_t {
+  raw = 0,   // the messages themselves
+  zstd = 1,  // the next piece of this direction's zstd stream (codec/), with the messages in it
+};
 
 // Collects messages into one frame.
 class FrameBuilder {
@@ -24,12 +31,18 @@ class FrameBuilder {
   [[nodiscard]] std::size_t payload_bytes() const;
   // The finished frame with header and check; the builder is empty afterwards. Asserts that it was not empty.
   [[nodiscard]] Bytes take();
+  // The same with a header that is not filled in yet: seal_frame() does that, so that another thread can compress.
+  [[nodiscard]] Bytes take_unsealed();
 
  private:
   Bytes m_frame;
 };
 
+// Fills in the header of `frame`, which is room for it followed by the payload as it will be sent.
+void seal_frame(Bytes& frame, FrameEncoding encoding);
+
 struct FrameHeader {
+  FrameEncoding encoding = FrameEncoding::raw;
   std::uint32_t payload_bytes = 0;
   std::uint64_t check = 0;
 };

@@ -47,12 +47,17 @@ enum class MessageType : std::uint8_t {
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
 
+// Bits of Hello::features: what its sender understands. On the wire: never renumber.
+enum Feature : std::uint64_t {
+  k_feature_zstd = 1 << 0,  // frames may be compressed
+};
+
 // First message of each side.
 struct Hello {
   static constexpr auto k_type = MessageType::hello;
   std::uint64_t version_min = k_version_min;
   std::uint64_t version_max = k_version_max;
-  std::uint64_t features = 0;              // bits; none are defined in version 1
+  std::uint64_t features = 0;              // Feature bits; unknown ones are ignored
   std::string software;                    // "nbackup 0.1.0", for messages only
   std::uint64_t cpu_flags = 0;             // bit 0: AES instructions
   std::uint64_t listing_credit_bytes = 0;  // listings that may await my answer
@@ -93,6 +98,7 @@ struct Open {
   std::uint64_t wait_seconds = 0;        // for the writer's lock
   std::uint64_t wait_readers_seconds = 0;
   std::optional<Id> expected_set;        // the set this client knows there
+  std::uint64_t compression = 0;         // what the server sends: codec::encode()
   std::vector<std::byte> secret;         // push: offered to a new set; pull: of the client's set
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the messages that begin, accompany and end a session: Hello, Open, Opened, ErrorMessage, Problem, Item,
 // Phase, RunResult, KeepAlive, Query, QueryReply, Goodbye. docs/protocol.md is the reference.
+#include "codec/compression.hpp"
 #include "wire/fields.hpp"
 
 namespace nb::wire {
@@ -38,6 +39,7 @@ void visit_open(Visitor& v, Message& m, std::uint64_t& operation) {
   v.number(16, "wait_seconds", m.wait_seconds, k_max_seconds, optional);
   v.number(18, "wait_readers_seconds", m.wait_readers_seconds, k_max_seconds, optional);
   v.optional_id(19, "expected_set", m.expected_set);
+  v.number(20, "compression", m.compression, codec::k_max_compression_code, optional);
   v.secret(21, "secret", m.secret);
 }
 
@@ -128,6 +130,7 @@ struct Body<Open> {
     visit_open(fields, m, operation);
     NB_TRY(fields.finish());
     if (operation == 0) return in.bad("bad value of operation");
+    NB_TRY(codec::decode_compression(m.compression));
     m.operation = static_cast<Operation>(operation);
     return m;
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from support import options as opt
 from support import tree
 from support.gen import make_tree
-from support.run import CARRIERS, Case, Outcome
+from support.run import BINARY, CARRIERS, Case, Outcome
 
 
 class MainJob(Case):
@@ -292,6 +293,62 @@ class Behaviour(Case):
         self.assert_same_tree(before, pool)
         self.run_ok("pull", *options, "nbtest:set/", self.dir / "back")
         self.assert_same_tree(pool / "set", self.dir / "back")
+
+
+class Compression(Case):
+    """What crosses the wire, counted by a proxy between the two ends."""
+
+    SUPPORT = Path(__file__).parent / "support"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.dir / "source"
+        self.rng = random.Random(17)
+        self.runs = 0
+
+    def _text_tree(self) -> None:
+        words = [self.rng.randbytes(self.rng.randrange(2, 9)).hex() for _ in range(500)]
+        for number in range(300):
+            here = self.source / f"d{number // 50}"
+            here.mkdir(parents=True, exist_ok=True)
+            (here / f"f{number}").write_text(" ".join(self.rng.choices(words, k=500)) + "\n")
+        (self.source / "large").write_text("\n".join(" ".join(self.rng.choices(words, k=12)) for _ in range(10_000)))
+
+    def _sent(self, command: str, *options: str) -> int:
+        """Bytes of the direction that carries the content."""
+        self.runs += 1
+        counts, target = self.dir / "counts", self.dir / f"target{self.runs}"
+        rsh = f"python3 {self.SUPPORT}/proxy.py --count {counts} -- {self.world.fake_rsh}"
+        push = command == "push"
+        ends = [f"{self.source}/", f"nbtest:{target}"] if push else [f"nbtest:{self.source}/", str(target)]
+        outcome = self.run_ok(command, "--stats", "--remote-path", BINARY, "-e", rsh, *options, *ends)
+        self.assert_same_tree(self.source, target, f"{command} {options}")
+        up, down = (int(word) for word in counts.read_text().split())
+        way, sent = ("sent", up) if push else ("received", down)
+        self.assertIn(f"Total bytes {way}: {sent:,} (", outcome.text, "--stats knows the bytes on the wire")
+        return sent
+
+    def test_text_takes_a_fraction(self) -> None:
+        self._text_tree()
+        plain = self._sent("push", "--no-compress")
+        self.assertLess(self._sent("push", "-z", "--compress-level=3"), plain * 0.6)
+        # The automatic choice needs a link that is worth it.
+        self.assertLess(self._sent("push", "-z", "--bwlimit=4m"), plain * 0.6)
+        self.assertGreater(self._sent("push", "-z", "--zl=0"), plain * 0.99, "the last word holds")
+
+    def test_the_other_side_does_as_the_client_wishes(self) -> None:
+        self._text_tree()
+        plain = self._sent("pull", "--no-compress")
+        self.assertLess(self._sent("pull", "--compress-level=9"), plain * 0.6)
+
+    def test_random_data_cost_nothing(self) -> None:
+        self.source.mkdir()
+        (self.source / "large").write_bytes(self.rng.randbytes(3_000_000))
+        for number in range(200):
+            (self.source / f"f{number}").write_bytes(self.rng.randbytes(5000))
+        plain = self._sent("push", "--no-compress")
+        for options in ([], ["--compress-level=6"]):
+            self.assertLess(self._sent("push", *options), plain * 1.005)
 
 
 def items(outcome: Outcome) -> list[str]:

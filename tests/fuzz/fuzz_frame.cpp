@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames: the input is a header and a payload. The check stops almost every mutation, so the payload is walked whether
-// it fits or not; what is walked must add up to the payload.
+// it fits or not; what is walked must add up to the payload. It is also given to a decompressor, as it is and then behind
+// a good frame, and what comes out is walked like another payload.
+#include "codec/frame_compressor.hpp"
+#include "codec/frame_decompressor.hpp"
 #include "fuzz/fuzz.hpp"
 #include "wire/frame.hpp"
 
@@ -26,6 +29,27 @@ void walk(ByteView payload) {
   fuzz::require(seen == payload.size(), "the messages make up the payload");
 }
 
+void walk_decompressed(codec::FrameDecompressor& decompressor, ByteView payload) {
+  const auto plain = decompressor.decompress(payload, k_max_frame_bytes);
+  if (!plain) {
+    fuzz::require(plain.error().code == Errc::protocol, "bad compressed data is a protocol error");
+    return;
+  }
+  fuzz::require(!plain->empty() && plain->size() <= k_max_frame_bytes, "a decompressed payload is within its limit");
+  walk(*plain);
+}
+
+void decompress(ByteView payload) {
+  codec::FrameDecompressor alone;
+  walk_decompressed(alone, payload);
+  codec::FrameCompressor compressor;
+  Bytes good;
+  fuzz::require(compressor.compress(as_bytes("a frame that went before"), 1, good).has_value(), "compressing works");
+  codec::FrameDecompressor later;
+  fuzz::require(later.decompress(good, k_max_frame_bytes).has_value(), "what was compressed is read");
+  walk_decompressed(later, payload);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -38,5 +62,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!decoded) fuzz::require(!checked, "no check without a header");
   else fuzz::require(decoded->payload_bytes <= k_max_frame_bytes, "the length is within its limit");
   walk(payload);
+  decompress(payload);
   return 0;
 }

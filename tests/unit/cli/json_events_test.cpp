@@ -64,6 +64,7 @@ TEST_CASE("start and summary carry what a program needs", "[cli]") {
   summary.report.result.generation = 9;
   summary.report.result.files_new = 4;
   summary.report.counts.sent_bytes = 1ULL << 40;
+  summary.report.counts.sent_plain_bytes = 1ULL << 41;
   summary.elapsed = std::chrono::milliseconds(1500);
   const json done = one_line(json_summary(summary));
   CHECK(done["event"] == "summary");
@@ -71,6 +72,7 @@ TEST_CASE("start and summary carry what a program needs", "[cli]") {
   CHECK(done["generation"] == 9);
   CHECK(done["changes"]["new"] == 4);
   CHECK(done["counts"]["sent_bytes"] == 1ULL << 40);
+  CHECK(done["counts"]["sent_plain_bytes"] == 1ULL << 41);
   CHECK(done["set"] == "ab000000000000000000000000000000");
   CHECK(done["elapsed_ms"] == 1500);
 }

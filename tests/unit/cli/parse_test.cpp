@@ -62,7 +62,26 @@ TEST_CASE("rsync's letters for what is kept anyway are accepted", "[cli]") {
   const auto full = parsed(CommandId::push, {"-aHAXS", "-rlptgoD", "--numeric-ids", "--partial", "-h", "/s", "/d"});
   CHECK(full.flags == plain.flags);
   CHECK(full.arguments == plain.arguments);
-  CHECK(contains(refused(CommandId::push, {"-avz", "/s", "/d"}), "compression comes with a later version"));
+  CHECK(full.compression == plain.compression);
+}
+
+TEST_CASE("compression is on unless it is said otherwise, and the last word holds", "[cli]") {
+  using codec::Compression, codec::CompressionMode;
+  const auto compression = [](std::vector<std::string> options) {
+    options.insert(options.end(), {"/s", "/d"});
+    return parsed(CommandId::push, options).compression;
+  };
+  CHECK(compression({}) == std::nullopt);
+  CHECK(compression({"-avz"}) == Compression{});
+  CHECK(compression({"--compress"})->mode == CompressionMode::automatic);
+  CHECK(compression({"--no-compress"})->mode == CompressionMode::off);
+  CHECK(compression({"--compress-level=9"}) == Compression{CompressionMode::fixed, 9});
+  CHECK(compression({"--zl", "-3"}) == Compression{CompressionMode::fixed, -3});
+  CHECK(compression({"--zl=0"})->mode == CompressionMode::off);
+  CHECK(compression({"--no-compress", "-z"}) == Compression{});
+  for (const char* bad : {"20", "-8", "x", "3x", "99999999999"}) {
+    CHECK(contains(refused(CommandId::pull, {"--compress-level", bad, "/s", "/d"}), "--compress-level"));
+  }
 }
 
 TEST_CASE("numbers and their limits", "[cli]") {

@@ -105,6 +105,16 @@ TEST_CASE("hello: versions and texts", "[wire]") {
   CHECK(decode_message<Hello>(encode(hello))->software.size() == k_max_label_bytes);
 }
 
+TEST_CASE("open: the wish for compression is one that there is", "[wire]") {
+  const auto with = [](std::uint64_t code) {
+    Open open = sample_open();
+    open.compression = code;
+    return refusal<Open>(encode(open));
+  };
+  for (const std::uint64_t code : {0, 1, 9, 35}) CHECK(with(code) == "accepted");
+  for (const std::uint64_t code : {2, 8, 36}) CHECK(with(code) != "accepted");
+}
+
 TEST_CASE("open: every field comes back", "[wire]") {
   const Open open = decode_message<Open>(encode(sample_open())).value();
   CHECK(open.operation == Operation::push);
@@ -119,6 +129,7 @@ TEST_CASE("open: every field comes back", "[wire]") {
   CHECK(open.wait_seconds == 30);
   CHECK(open.wait_readers_seconds == 200);
   CHECK(open.expected_set == sample_open().expected_set);
+  CHECK(open.compression == 25);
   CHECK(open.secret == sample_open().secret);
 }
 

@@ -64,6 +64,25 @@ TEST_CASE("frame: messages come out as they went in", "[wire]") {
   CHECK_FALSE(*end);
 }
 
+TEST_CASE("frame: a frame is sealed later, over the bytes as they are sent", "[wire]") {
+  FrameBuilder builder;
+  builder.add(DirectoryReply{7, ReplyKind::list});
+  builder.add(KeepAlive{});
+  Bytes frame = builder.take_unsealed();
+  CHECK(builder.empty());
+  CHECK_FALSE(decode_frame_header(header_of(frame)));
+  Bytes zstd = frame;
+  seal_frame(frame, FrameEncoding::raw);
+  CHECK(frame == small_frame());
+  CHECK(decode_frame_header(header_of(frame))->encoding == FrameEncoding::raw);
+  seal_frame(zstd, FrameEncoding::zstd);
+  CHECK(decode_frame_header(header_of(zstd))->encoding == FrameEncoding::zstd);
+  CHECK(check_frame(header_of(zstd), payload_of(zstd)));
+  // The flag is under the check, too.
+  zstd[2] = std::byte{0};
+  CHECK_FALSE(check_frame(header_of(zstd), payload_of(zstd)));
+}
+
 TEST_CASE("frame: a builder is used again after take", "[wire]") {
   FrameBuilder builder;
   builder.add(Goodbye{});
@@ -129,7 +148,8 @@ TEST_CASE("frame: header fields are checked", "[wire]") {
     bad[at] = static_cast<std::byte>(value);
     return header_refusal(header_of(bad));
   };
-  CHECK(with(2, 1) == "frame header: unknown flags");
+  CHECK(with(2, 1) == "accepted");  // zstd
+  for (const unsigned flags : {2U, 3U, 128U, 255U}) CHECK(with(2, flags) == "frame header: unknown flags");
   CHECK(with(3, 1) == "frame header: reserved byte not zero");
   CHECK(with(4, 0) == "frame header: empty frame");
   CHECK(with(7, 0xFF) == "frame header: frame too long");

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "codec/frame_compressor.hpp"
 #include "unit/wire/samples.hpp"
 
 using namespace nb;
@@ -45,6 +46,15 @@ Bytes frame_of_all() {
   return frame.take();
 }
 
+Bytes compressed_frame_of_all() {
+  const Bytes plain = frame_of_all();
+  codec::FrameCompressor compressor;
+  Bytes frame(k_frame_header_bytes);
+  REQUIRE(compressor.compress(ByteView(plain).subspan(k_frame_header_bytes), 3, frame).has_value());
+  seal_frame(frame, FrameEncoding::zstd);
+  return frame;
+}
+
 void check_golden(const std::string& name, ByteView bytes) {
   INFO(name);
   if (std::getenv("NB_REGOLD") != nullptr) write_file(golden_path(name), to_lines(bytes));
@@ -62,6 +72,7 @@ void write_corpora() {
     write_file(corpus + "/frame/" + sample.name, as_text(frame.take()));
   }
   write_file(corpus + "/frame/all", as_text(frame_of_all()));
+  write_file(corpus + "/frame/compressed", as_text(compressed_frame_of_all()));
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ Open sample_open() {
   open.wait_seconds = 30;
   open.wait_readers_seconds = 200;
   open.expected_set = sample_id(32);
+  open.compression = 25;
   open.secret = sample_secret();
   return open;
 }

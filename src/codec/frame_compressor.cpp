@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/frame_compressor.hpp"
+
+#include <zstd.h>
+
+#include "base/assert.hpp"
+#include "codec/compression.hpp"
+
+namespace nb::codec {
+namespace {
+
+// Fails only where there is no memory, or on a mistake of ours.
+Status check(std::size_t code) {
+  if (ZSTD_isError(code) == 0) return {};
+  return fail(Errc::internal, std::string("zstd: ") + ZSTD_getErrorName(code));
+}
+
+}  // namespace
+
+FrameCompressor::FrameCompressor() = default;
+FrameCompressor::~FrameCompressor() = default;
+
+void FrameCompressor::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+// The level of an open zstd frame cannot be changed.
+Status FrameCompressor::set_level(int level, Bytes& out) {
+  NB_ASSERT(level >= k_least_level && level <= k_most_level);
+  if (m_level == level) return {};
+  if (!m_context) {
+    m_context.reset(ZSTD_createCCtx());
+    if (!m_context) return fail(Errc::internal, "zstd: no memory");
+    m_scratch.resize(ZSTD_CStreamOutSize());
+  }
+  if (m_level) NB_TRY(run({}, Finish::end, out));
+  NB_TRY(check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_compressionLevel, level)));
+  m_level = level;
+  return {};
+}
+
+Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {
+  ZSTD_inBuffer in{payload.data(), payload.size(), 0};
+  while (true) {
+    ZSTD_outBuffer piece{m_scratch.data(), m_scratch.size(), 0};
+    const std::size_t left =
+        ZSTD_compressStream2(m_context.get(), &piece, &in, finish == Finish::end ? ZSTD_e_end : ZSTD_e_flush);
+    NB_TRY(check(left));
+    out.insert(out.end(), m_scratch.begin(), m_scratch.begin() + static_cast<std::ptrdiff_t>(piece.pos));
+    if (left == 0 && in.pos == in.size) return {};
+  }
+}
+
+Status FrameCompressor::compress(ByteView payload, int level, Bytes& out) {
+  NB_TRY(set_level(level, out));
+  return run(payload, Finish::flush, out);
+}
+
+}  // namespace nb::codec

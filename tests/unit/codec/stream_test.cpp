@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both halves of the stream: what goes in comes out, frame by frame; what is no stream of ours is refused.
+#include <zstd.h>
+
+#include <catch2/catch.hpp>
+
+#include "codec/compression.hpp"
+#include "codec/frame_compressor.hpp"
+#include "codec/frame_decompressor.hpp"
+#include "unit/codec/data.hpp"
+
+using namespace nb;
+using namespace nb::codec;
+using namespace nb::test;
+
+namespace {
+
+constexpr std::size_t k_limit = (std::size_t{4} << 20) + 64;
+
+Bytes compressed(FrameCompressor& compressor, ByteView payload, int level = 3) {
+  Bytes out;
+  REQUIRE(compressor.compress(payload, level, out).has_value());
+  return out;
+}
+
+// One zstd frame made by the library itself.
+Bytes foreign_frame(ByteView payload, int window_log) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
+  Bytes out(ZSTD_compressBound(payload.size()) + 64);
+  ZSTD_inBuffer in{payload.data(), payload.size(), 0};
+  ZSTD_outBuffer room{out.data(), out.size(), 0};
+  // Not ended: with a known size the window would shrink to it.
+  REQUIRE(ZSTD_compressStream2(context, &room, &in, ZSTD_e_flush) == 0);
+  ZSTD_freeCCtx(context);
+  out.resize(room.pos);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("frames of every kind and level come out as they went in", "[codec]") {
+  FrameCompressor compressor;
+  FrameDecompressor decompressor;
+  std::mt19937 random(7);
+  int level = 3;
+  for (unsigned round = 0; round < 300; ++round) {
+    const std::size_t size = random() % 4 == 0 ? random() % 400'000 + 1 : random() % 2000 + 1;
+    const Bytes payload = round % 3 == 0 ? random_content(size, round)
+                          : round % 3 == 1 ? text_content(size, round) : Bytes(size);
+    if (random() % 8 == 0) level = static_cast<int>(random() % 17) - 5;
+    if (level == 0) level = 1;
+    if (random() % 5 == 0) continue;  // this one is sent raw
+    CAPTURE(round, size, level);
+    const auto got = decompressor.decompress(compressed(compressor, payload, level), k_limit);
+    REQUIRE(got.has_value());
+    REQUIRE(*got == payload);
+  }
+}
+
+TEST_CASE("the ends of the scale work, and their windows are accepted", "[codec]") {
+  for (const int level : {k_least_level, k_most_level}) {
+    FrameCompressor compressor;
+    FrameDecompressor decompressor;
+    for (unsigned i = 0; i < 3; ++i) {
+      const Bytes payload = text_content(300'000, i);
+      CHECK(decompressor.decompress(compressed(compressor, payload, level), k_limit).value() == payload);
+    }
+  }
+}
+
+TEST_CASE("small payloads compress through what they share", "[codec]") {
+  FrameCompressor together;
+  std::size_t shared = 0;
+  std::size_t apart = 0;
+  for (unsigned i = 0; i < 100; ++i) {
+    const Bytes payload = text_content(500, i);
+    FrameCompressor alone;
+    shared += compressed(together, payload).size();
+    apart += compressed(alone, payload).size();
+  }
+  CHECK(shared * 5 < apart * 4);
+}
+
+TEST_CASE("what does not shrink grows by next to nothing", "[codec]") {
+  FrameCompressor compressor;
+  const Bytes payload = random_content(std::size_t{1} << 20, 1);
+  CHECK(compressed(compressor, payload).size() < payload.size() + payload.size() / 1000);
+}
+
+TEST_CASE("a payload of the largest size passes, one byte more does not", "[codec]") {
+  FrameCompressor compressor;
+  FrameDecompressor decompressor;
+  CHECK(decompressor.decompress(compressed(compressor, Bytes(k_limit)), k_limit)->size() == k_limit);
+  const auto bomb = decompressor.decompress(compressed(compressor, Bytes(k_limit + 1)), k_limit);
+  REQUIRE_FALSE(bomb.has_value());
+  CHECK(bomb.error().code == Errc::protocol);
+}
+
+TEST_CASE("a bomb is stopped at the limit", "[codec]") {
+  FrameCompressor compressor;
+  const Bytes bomb = compressed(compressor, Bytes(std::size_t{200} << 20));
+  REQUIRE(bomb.size() < 100'000);
+  FrameDecompressor decompressor;
+  CHECK(decompressor.decompress(bomb, k_limit).error().context.find("too long") != std::string::npos);
+}
+
+TEST_CASE("a window above the limit is refused", "[codec]") {
+  const Bytes payload = text_content(1000, 1);
+  FrameDecompressor good;
+  CHECK(good.decompress(foreign_frame(payload, k_window_log), k_limit).has_value());
+  FrameDecompressor bad;
+  CHECK(bad.decompress(foreign_frame(payload, k_window_log + 1), k_limit).error().code == Errc::protocol);
+}
+
+TEST_CASE("what is no zstd is refused", "[codec]") {
+  for (const Bytes& bytes : {Bytes{}, Bytes(3), Bytes(100), random_content(1000, 1), text_content(100, 1),
+                             // A skippable frame: 0x184D2A50, length 4.
+                             Bytes{std::byte{0x50}, std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18}, std::byte{4},
+                                   std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3},
+                                   std::byte{4}},
+                             // The magic of version 0.7, with something behind it.
+                             Bytes{std::byte{0x27}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}, std::byte{0},
+                                   std::byte{0}, std::byte{0}, std::byte{0}}}) {
+    FrameDecompressor decompressor;
+    const auto got = decompressor.decompress(bytes, k_limit);
+    REQUIRE_FALSE(got.has_value());
+    CHECK(got.error().code == Errc::protocol);
+  }
+}
+
+TEST_CASE("damage in the middle of a stream is an error or other bytes, never a crash", "[codec]") {
+  std::mt19937 random(3);
+  for (unsigned round = 0; round < 2000; ++round) {
+    FrameCompressor compressor;
+    FrameDecompressor decompressor;
+    const Bytes first = text_content(random() % 3000 + 1, round);
+    REQUIRE(decompressor.decompress(compressed(compressor, first), k_limit).value() == first);
+    Bytes second = compressed(compressor, text_content(random() % 3000 + 1, round + 1), round % 2 == 0 ? 3 : 1);
+    second[random() % second.size()] ^= static_cast<std::byte>(1U << (random() % 8));
+    if (random() % 4 == 0) second.resize(random() % second.size());
+    const auto got = decompressor.decompress(second, k_limit);
+    if (!got) CHECK(got.error().code == Errc::protocol);
+    else CHECK(got->size() <= k_limit);
+  }
+}
