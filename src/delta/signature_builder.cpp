@@ -101,10 +101,11 @@ Status read_into(fs::File& file, std::uint64_t from, std::span<std::byte> out) {
   return {};
 }
 
-// Where the next data at or after `at` begins; `end` if there is none before.
-Result<std::uint64_t> data_from(fs::File& file, std::uint64_t at, std::uint64_t end) {
+// The next data at or after `at`, cut at `end`; of no length there if there is none before.
+Result<fs::Extent> data_from(fs::File& file, std::uint64_t at, std::uint64_t end) {
   NB_TRY_ASSIGN(const std::optional<fs::Extent> data, file.next_data(at));
-  return data ? std::min(data->offset, end) : end;
+  const std::uint64_t begin = data ? std::clamp(data->offset, at, end) : end;
+  return fs::Extent{begin, data ? std::min(data->length, end - begin) : 0};
 }
 
 }  // namespace
@@ -115,9 +116,13 @@ Result<SignaturePiece> sign_piece(fs::File& file, std::uint64_t file_bytes, std:
   SignaturePiece piece(index, signer);
   const std::uint64_t end = std::min(file_bytes, (index + 1) * k_piece_bytes);
   Bytes buffer(k_block_bytes);
+  fs::Extent data;
   for (std::uint64_t at = index * k_piece_bytes; at < end;) {
-    NB_TRY_ASSIGN(const std::uint64_t data, data_from(file, at, end));
-    const std::uint64_t hole_blocks = (data - at) / k_block_bytes;
+    // Asked once for each stretch: some file systems look through all of it for the answer.
+    if (at >= data.offset + data.length) {
+      NB_TRY_ASSIGN(data, data_from(file, at, end));
+    }
+    const std::uint64_t hole_blocks = data.offset > at ? (data.offset - at) / k_block_bytes : 0;
     piece.add_zeros(hole_blocks);
     at += hole_blocks * k_block_bytes;
     if (at >= end) break;
