@@ -10,8 +10,8 @@
 //      equal pages before that block are found backwards.
 // So edits in place, appended and lost parts, insertions and moves are cheap, each at the price of a block or two.
 //
-// A page's check has 32 bits: one in 2^32 pages that differ is taken for equal. The digest over the whole content, which
-// is computed from what was read here, does not match what the other side then makes, and it asks for the whole file.
+// A page's check has 32 bits: one in 2^32 pages that differ is taken for equal. The digest over the whole content,
+// which is computed from what was read here, does not match what the other side then makes, and it asks for the whole file.
 #pragma once
 
 #include <optional>

@@ -17,8 +17,8 @@ namespace nb::delta {
 class BasisSignature {
  public:
   virtual ~BasisSignature() = default;
-  // The piece with this number, which the basis has; null if it cannot be had: its range is then taken for unknown. Each
-  // piece that is not kept is asked for when it is needed, and again if it is needed later. An error ends the matching.
+  // The piece with this number, which the basis has; null if it cannot be had: its range is then taken for unknown.
+  // Each piece that is not kept is asked for when it is needed, and again if it is needed later. An error ends the matching.
   virtual Result<std::shared_ptr<const SignaturePiece>> piece(std::uint64_t index) = 0;
 };
 

@@ -113,7 +113,8 @@ Status check_frame(ByteView header, ByteView payload) {
 Result<std::optional<RawMessage>> FrameReader::next() {
   if (m_in.at_end()) return std::optional<RawMessage>();
   NB_TRY_ASSIGN(const std::uint8_t type, m_in.u8());
-  if (type < static_cast<std::uint8_t>(MessageType::hello) || type > static_cast<std::uint8_t>(MessageType::basis_done)) {
+  if (type < static_cast<std::uint8_t>(MessageType::hello) ||
+      type > static_cast<std::uint8_t>(MessageType::basis_done)) {
     return m_in.bad("unknown message type " + std::to_string(type));
   }
   NB_TRY_ASSIGN(const std::uint32_t length, m_in.u32());

@@ -95,7 +95,9 @@ TEST_CASE("zeros do not lead astray", "[delta]") {
   CHECK(world.literal(basis, moved) <= 1 + k_page_bytes);
   // Half of each block is zeros, and everything moves by one byte: equal pages of zeros do not hide the move.
   Bytes holey = basis;
-  for (std::size_t at = 0; at < holey.size(); at += k_block_bytes) std::fill_n(holey.begin() + static_cast<std::ptrdiff_t>(at), k_block_bytes / 2, std::byte{0});
+  for (std::size_t at = 0; at < holey.size(); at += k_block_bytes) {
+    std::fill_n(holey.begin() + static_cast<std::ptrdiff_t>(at), k_block_bytes / 2, std::byte{0});
+  }
   CHECK(world.literal(holey, joined({Bytes(1, std::byte{9}), holey})) <= 2 * k_page_bytes);
 }
 

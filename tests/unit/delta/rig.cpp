@@ -6,7 +6,8 @@
 namespace nb::delta::test {
 
 const BlockSigner& signer() {
-  static const hash::Secret secret = good(hash::Secret::from_bytes(Bytes(hash::k_secret_bytes, std::byte{7}), Errc::io));
+  static const hash::Secret secret =
+      good(hash::Secret::from_bytes(Bytes(hash::k_secret_bytes, std::byte{7}), Errc::io));
   static const BlockSigner made(secret);
   return made;
 }
