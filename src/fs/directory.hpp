@@ -54,6 +54,15 @@ class File : public Node {
   virtual void expect_sequential_read() = 0;
   // The next stretch of data at or after `offset`; nothing if only a hole is left before the end.
   virtual Result<std::optional<Extent>> next_data(std::uint64_t offset) = 0;
+  // Shares blocks instead of copying (reflink). False, and nothing changed, where the file system cannot, or not
+  // between these two files; then the caller copies. Neither file needs to be synced before. `from` may change afterwards.
+  // clone_from: all of `from` at the same offsets; what this file has beyond its end stays.
+  virtual Result<bool> clone_from(const File& from) = 0;
+  // `range` of `from`, not empty and inside it, to `offset` on; both offsets multiples of the file system's block, and
+  // the length too unless the range ends with `from` and what is written ends with or beyond this file.
+  virtual Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) = 0;
+  // Makes the range read as zeros and frees its whole blocks; the size stays. False where the file system cannot.
+  virtual Result<bool> punch_hole(Extent range) = 0;
   // Takes an open-file-description lock on byte `at` (fcntl F_OFD_SETLK); false if someone else holds it.
   // It ends with the File, and so with the process. Shared locks need a readable file, exclusive ones a writable one.
   virtual Result<bool> try_lock(LockKind kind, std::uint64_t at) = 0;

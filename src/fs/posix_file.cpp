@@ -3,6 +3,8 @@
 #include "fs/posix_file.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,50 @@ Result<std::optional<Extent>> PosixFile::rest_as_data(std::uint64_t offset) {
   NB_TRY_ASSIGN(const Stat now, stat());
   if (offset >= now.size) return std::optional<Extent>();
   return Extent{offset, now.size - offset};
+}
+
+namespace {
+
+// What the kernel answers where blocks cannot be shared: by this file system, between two, or at these offsets.
+bool cannot_clone(int error) {
+  return error == EOPNOTSUPP || error == ENOTTY || error == EXDEV || error == EINVAL || error == ENOSYS;
+}
+
+Result<bool> cloned(int result) {
+  if (result == 0) return true;
+  if (cannot_clone(errno)) return false;
+  return fail_errno("clone");
+}
+
+}  // namespace
+
+Result<bool> PosixFile::clone_from(const File& from) {
+  const auto* source = dynamic_cast<const PosixFile*>(&from);
+  if (source == nullptr) return false;
+  return cloned(::ioctl(fd(), FICLONE, source->fd()));
+}
+
+Result<bool> PosixFile::clone_range(const File& from, Extent range, std::uint64_t offset) {
+  const auto* source = dynamic_cast<const PosixFile*>(&from);
+  // To the kernel a length of 0 means 'to the end'.
+  if (source == nullptr || range.length == 0) return false;
+  struct file_clone_range request {};
+  request.src_fd = source->fd();
+  request.src_offset = range.offset;
+  request.src_length = range.length;
+  request.dest_offset = offset;
+  return cloned(::ioctl(fd(), FICLONERANGE, &request));
+}
+
+Result<bool> PosixFile::punch_hole(Extent range) {
+  if (range.length == 0) return true;
+  NB_TRY_ASSIGN(const off_t start, file_offset(range.offset));
+  NB_TRY_ASSIGN(const off_t length, file_offset(range.length));
+  while (::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, length) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return false;
+    if (errno != EINTR) return fail_errno("punch hole");
+  }
+  return true;
 }
 
 Result<bool> PosixFile::try_lock(LockKind kind, std::uint64_t at) {

@@ -21,6 +21,9 @@ class PosixFile final : public PosixNode<File, Access::full> {
   void start_writeback(Extent range) override;
   void expect_sequential_read() override;
   Result<std::optional<Extent>> next_data(std::uint64_t offset) override;
+  Result<bool> clone_from(const File& from) override;
+  Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) override;
+  Result<bool> punch_hole(Extent range) override;
   Result<bool> try_lock(LockKind kind, std::uint64_t at) override;
 
  private:

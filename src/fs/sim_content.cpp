@@ -86,6 +86,53 @@ void Content::resize(std::uint64_t size, BlockSet& changed) {
   m_size = size;
 }
 
+void Content::erase(std::uint64_t first, std::uint64_t after_last, BlockSet& changed) {
+  const auto from = m_blocks.lower_bound(first);
+  const auto to = m_blocks.lower_bound(after_last);
+  for (auto block = from; block != to; ++block) changed.insert(block->first);
+  m_blocks.erase(from, to);
+}
+
+void Content::clone(const Content& from, Extent range, std::uint64_t offset, BlockSet& changed) {
+  const std::uint64_t count = (range.length + k_block_bytes - 1) / k_block_bytes;
+  const std::uint64_t source = block_of(range.offset);
+  // Taken first: `from` may be this one.
+  std::map<std::uint64_t, std::shared_ptr<const Block>> taken(from.m_blocks.lower_bound(source),
+                                                              from.m_blocks.lower_bound(source + count));
+  erase(block_of(offset), block_of(offset) + count, changed);
+  for (auto& [number, block] : taken) {
+    const std::uint64_t to = number - source + block_of(offset);
+    m_blocks[to] = std::move(block);
+    changed.insert(to);
+  }
+  m_size = std::max(m_size, offset + range.length);
+}
+
+// Zeros in a part of one block, if there is such a block.
+void Content::zero_in_block(std::uint64_t begin, std::uint64_t end, BlockSet& changed) {
+  if (begin >= end || !m_blocks.contains(block_of(begin))) return;
+  Block& block = writable_block(block_of(begin));
+  const auto at = block.begin() + static_cast<std::ptrdiff_t>(begin % k_block_bytes);
+  std::fill_n(at, end - begin, std::byte{0});
+  changed.insert(block_of(begin));
+}
+
+void Content::punch(Extent range, BlockSet& changed) {
+  const std::uint64_t end = range.offset + range.length;
+  const std::uint64_t first_whole = (range.offset + k_block_bytes - 1) / k_block_bytes;
+  const std::uint64_t after_whole = block_of(end);
+  if (after_whole < first_whole) return zero_in_block(range.offset, end, changed);
+  zero_in_block(range.offset, first_whole * k_block_bytes, changed);
+  erase(first_whole, after_whole, changed);
+  zero_in_block(after_whole * k_block_bytes, end, changed);
+}
+
+std::uint64_t Content::blocks_in(Extent range) const {
+  const std::uint64_t after = (range.offset + range.length + k_block_bytes - 1) / k_block_bytes;
+  return static_cast<std::uint64_t>(
+      std::distance(m_blocks.lower_bound(block_of(range.offset)), m_blocks.lower_bound(after)));
+}
+
 std::optional<Extent> Content::next_data(std::uint64_t offset) const {
   auto block = m_blocks.lower_bound(block_of(offset));
   if (block == m_blocks.end() || offset >= m_size) return std::nullopt;

@@ -30,6 +30,11 @@ class Content {
   // Both add the numbers of the blocks they change to `changed`.
   void write(std::uint64_t offset, ByteView data, BlockSet& changed);
   void resize(std::uint64_t size, BlockSet& changed);
+  // `range` of `from`, which may be this one, put at `offset`, both at block boundaries; blocks are shared.
+  void clone(const Content& from, Extent range, std::uint64_t offset, BlockSet& changed);
+  // The range reads as zeros; whole blocks of it are gone.
+  void punch(Extent range, BlockSet& changed);
+  [[nodiscard]] std::uint64_t blocks_in(Extent range) const;
   [[nodiscard]] std::optional<Extent> next_data(std::uint64_t offset) const;
 
   // This content with the blocks of `lost` as `old` has them.
@@ -43,6 +48,8 @@ class Content {
   using Block = std::array<std::byte, k_block_bytes>;
   Block& writable_block(std::uint64_t number);
   void put(std::uint64_t offset, ByteView data);
+  void erase(std::uint64_t first, std::uint64_t after_last, BlockSet& changed);
+  void zero_in_block(std::uint64_t begin, std::uint64_t end, BlockSet& changed);
 
   std::uint64_t m_size = 0;
   std::map<std::uint64_t, std::shared_ptr<const Block>> m_blocks;

@@ -29,6 +29,7 @@ struct SimOptions {
   std::uint64_t total_bytes = std::uint64_t{1} << 40;  // counted in blocks of 4 KiB of file content
   bool xattrs = true;               // if not, setting one is Errc::unsupported and there are none
   bool hard_links = true;           // if not, link is Errc::not_permitted (EPERM, as FAT answers)
+  bool reflink = true;              // if not, clones answer false, as on ext4
   bool enforce_modes = false;       // the owner's rwx bits bind, as for an ordinary user who owns everything
   bool reports_sync_errors = true;  // what sync_file_system_reports answers
 };

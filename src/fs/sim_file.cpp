@@ -98,6 +98,64 @@ Result<std::optional<Extent>> SimFile::next_data(std::uint64_t offset) {
   return handle().inode().content.next_data(offset);
 }
 
+const SimFile* SimFile::clone_source(const File& from) const {
+  const auto* source = dynamic_cast<const SimFile*>(&from);
+  if (source == nullptr || &source->state() != &state() || !state().options.reflink) return nullptr;
+  return source->handle().inode().device == handle().inode().device ? source : nullptr;
+}
+
+Result<bool> SimFile::clone(const Inode& source, Extent range, std::uint64_t offset) {
+  NB_TRY(check_range(offset, range.length));
+  Content& content = handle().inode().content;
+  const std::uint64_t before = content.blocks();
+  const std::uint64_t wanted = source.content.blocks_in(range);
+  if (wanted * k_block_bytes > state().free_bytes()) return fail_errno("clone", ENOSPC);
+  Content::BlockSet changed;
+  content.clone(source.content, range, offset, changed);
+  state().used_blocks += content.blocks() - before;
+  finish_change(changed);
+  return true;
+}
+
+Result<bool> SimFile::clone_from(const File& from) {
+  const auto lock = handle().lock();
+  const SimFile* source = clone_source(from);
+  if (source == nullptr) return false;
+  const std::uint64_t size = source->handle().inode().content.size();
+  return size == 0 ? Result<bool>(true) : clone_range(from, {0, size}, 0);
+}
+
+Result<bool> SimFile::clone_range(const File& from, Extent range, std::uint64_t offset) {
+  const auto lock = handle().lock();
+  const SimFile* source = clone_source(from);
+  if (source == nullptr || range.length == 0) return false;
+  NB_TRY_ASSIGN(const Gate gate, state().enter(SimOperation::write, handle().number()));
+  if (gate == Gate::pretend) return true;
+  NB_TRY(check_writable());
+  NB_TRY(check_range(range.offset, range.length));
+  const std::uint64_t source_size = source->handle().inode().content.size();
+  const std::uint64_t end = range.offset + range.length;
+  if (end > source_size || (range.offset | offset) % k_block_bytes != 0) return false;
+  const bool whole_blocks = range.length % k_block_bytes == 0;
+  if (!whole_blocks && (end != source_size || offset + range.length < handle().inode().content.size())) return false;
+  return clone(source->handle().inode(), range, offset);
+}
+
+Result<bool> SimFile::punch_hole(Extent range) {
+  const auto lock = handle().lock();
+  NB_TRY_ASSIGN(const Gate gate, state().enter(SimOperation::write, handle().number()));
+  if (gate == Gate::pretend) return true;
+  NB_TRY(check_writable());
+  NB_TRY(check_range(range.offset, range.length));
+  Content& content = handle().inode().content;
+  const std::uint64_t before = content.blocks();
+  Content::BlockSet changed;
+  content.punch(range, changed);
+  state().used_blocks -= before - content.blocks();
+  finish_change(changed);
+  return true;
+}
+
 Result<bool> SimFile::try_lock(LockKind kind, std::uint64_t at) {
   const auto lock = handle().lock();
   NB_TRY(state().check_alive());

@@ -22,10 +22,16 @@ class SimFile final : public SimNode<File> {
   void start_writeback(Extent range) override;
   void expect_sequential_read() override;
   Result<std::optional<Extent>> next_data(std::uint64_t offset) override;
+  Result<bool> clone_from(const File& from) override;
+  Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) override;
+  Result<bool> punch_hole(Extent range) override;
   Result<bool> try_lock(LockKind kind, std::uint64_t at) override;
 
  private:
   Status check_writable() const;
+  // The simulated file to clone from; nothing where no clone is possible between the two.
+  const SimFile* clone_source(const File& from) const;
+  Result<bool> clone(const Inode& source, Extent range, std::uint64_t offset);
   void finish_change(const Content::BlockSet& changed);
 
   OpenMode m_mode;

@@ -26,6 +26,11 @@ Digest digest_of(ByteView data, const Secret& secret) {
   return digest;
 }
 
+std::uint32_t page_check_of(ByteView page, const Secret& secret) {
+  const ByteView key = secret.expanded();
+  return static_cast<std::uint32_t>(XXH3_64bits_withSecret(page.data(), page.size(), key.data(), key.size()));
+}
+
 std::uint64_t check_of(ByteView data) { return XXH3_64bits(data.data(), data.size()); }
 
 std::uint64_t check_of(ByteView head, ByteView tail) {

@@ -24,6 +24,10 @@ struct Digest {
 
 Digest digest_of(ByteView data, const Secret& secret);
 
+// 32 bits of the keyed XXH3-64: whether a page of a basis is likely the same. One pair in 2^32 is taken for equal, which
+// the digest of the whole content shows.
+std::uint32_t page_check_of(ByteView page, const Secret& secret);
+
 // XXH3-64 without a key: catches accidents, not attackers.
 std::uint64_t check_of(ByteView data);
 std::uint64_t check_of(ByteView head, ByteView tail);  // of both, as if joined

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/assert.hpp"
+
 namespace nb::hash {
 namespace {
 
@@ -33,6 +35,7 @@ struct FileHasher::BlockState {
   std::optional<Digest> first;
   std::optional<Digest> zero_digest;
   bool several = false;
+  bool ended = false;  // a short block was taken by its digest: it is the last
 
   BlockState() = default;
   BlockState(const BlockState&) = delete;
@@ -82,7 +85,15 @@ void FileHasher::end_block() {
   add_block(m_state->first, m_state->several, m_state->whole, digest);
 }
 
+void FileHasher::update_block_digest(const Digest& digest, std::size_t bytes) {
+  NB_ASSERT(m_state->in_block == 0 && !m_state->ended && bytes > 0 && bytes <= k_block_bytes);
+  m_state->ended = bytes < k_block_bytes;
+  m_size += bytes;
+  add_block(m_state->first, m_state->several, m_state->whole, digest);
+}
+
 void FileHasher::update(ByteView data) {
+  NB_ASSERT(data.empty() || !m_state->ended);
   m_size += data.size();
   while (!data.empty()) {
     if (m_state->in_block == 0 && data.size() >= k_block_bytes) {
@@ -98,9 +109,29 @@ void FileHasher::update(ByteView data) {
   }
 }
 
+// Digests of zero blocks are folded many at a time: a hole of terabytes is millions of them.
+static void add_zero_blocks(XXH3_state_t* whole, const Digest& digest, std::uint64_t blocks) {
+  constexpr std::size_t k_batch = 256;
+  std::array<Digest, k_batch> batch;
+  batch.fill(digest);
+  static_assert(sizeof batch == k_batch * k_digest_bytes);
+  while (blocks > 0) {
+    const auto take = static_cast<std::size_t>(std::min<std::uint64_t>(blocks, k_batch));
+    XXH3_128bits_update(whole, batch.data(), take * k_digest_bytes);
+    blocks -= take;
+  }
+}
+
 void FileHasher::update_zeros(std::uint64_t count) {
+  NB_ASSERT(count == 0 || !m_state->ended);
   while (count > 0) {
     if (m_state->in_block == 0 && count >= k_block_bytes) {
+      if (m_state->several && m_state->zero_digest) {
+        add_zero_blocks(m_state->whole, *m_state->zero_digest, count / k_block_bytes);
+        m_size += count - count % k_block_bytes;
+        count %= k_block_bytes;
+        continue;
+      }
       if (!m_state->zero_digest) m_state->zero_digest = digest_of(k_zero_block, *m_secret);
       add_block(m_state->first, m_state->several, m_state->whole, *m_state->zero_digest);
       m_size += k_block_bytes;

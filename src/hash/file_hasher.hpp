@@ -25,6 +25,9 @@ class FileHasher {
   void update(ByteView data);
   // The same as update() with `count` zero bytes, at a fraction of the cost for whole blocks: holes.
   void update_zeros(std::uint64_t count);
+  // The same as update() with a block whose digest is known. Only at a block boundary (asserted). `bytes` is
+  // k_block_bytes, or 1 or more for the last block of the file, after which nothing may follow (asserted).
+  void update_block_digest(const Digest& digest, std::size_t bytes = k_block_bytes);
   // The digest of all bytes so far; the hasher is spent afterwards.
   Digest finish();
   [[nodiscard]] std::uint64_t size() const { return m_size; }

@@ -30,6 +30,11 @@ std::size_t expected_bytes(const SmallFile& message) {
   return message.bytes.size() + 64;
 }
 
+template <>
+std::size_t expected_bytes(const Signature& message) {
+  return message.blob.size() + 32;
+}
+
 // Not reserve() alone, which would give up the geometric growth of many small messages.
 void make_room(Bytes& frame, std::size_t more) {
   const std::size_t needed = frame.size() + more;
@@ -121,7 +126,8 @@ Status check_frame(ByteView header, ByteView payload) {
 Result<std::optional<RawMessage>> FrameReader::next() {
   if (m_in.at_end()) return std::optional<RawMessage>();
   NB_TRY_ASSIGN(const std::uint8_t type, m_in.u8());
-  if (type < static_cast<std::uint8_t>(MessageType::hello) || type > static_cast<std::uint8_t>(MessageType::goodbye)) {
+  if (type < static_cast<std::uint8_t>(MessageType::hello) ||
+      type > static_cast<std::uint8_t>(MessageType::basis_done)) {
     return m_in.bad("unknown message type " + std::to_string(type));
   }
   NB_TRY_ASSIGN(const std::uint32_t length, m_in.u32());
@@ -153,5 +159,9 @@ template void FrameBuilder::add(const KeepAlive&);
 template void FrameBuilder::add(const Query&);
 template void FrameBuilder::add(const QueryReply&);
 template void FrameBuilder::add(const Goodbye&);
+template void FrameBuilder::add(const SignatureRequest&);
+template void FrameBuilder::add(const Signature&);
+template void FrameBuilder::add(const Copy&);
+template void FrameBuilder::add(const BasisDone&);
 
 }  // namespace nb::wire

@@ -18,7 +18,7 @@
 
 namespace nb::wire {
 
-// On the wire: never renumber. 24-39 are kept for signatures, deltas and clones.
+// On the wire: never renumber. 28-39 are kept for clones and compressed data.
 enum class MessageType : std::uint8_t {
   hello = 1,
   open = 2,
@@ -43,6 +43,10 @@ enum class MessageType : std::uint8_t {
   query = 21,
   query_reply = 22,
   goodbye = 23,
+  signature_request = 24,
+  signature = 25,
+  copy = 26,
+  basis_done = 27,
 };
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
@@ -202,19 +206,33 @@ struct FileKey {
   friend auto operator<=>(const FileKey&, const FileKey&) = default;
 };
 
+// What the sink has of a wanted file: the source may describe the new content against it, and ask for its signature.
+struct Basis {
+  std::uint64_t size = 0;
+  std::optional<hash::Digest> digest;  // of its content, where the sink knows it: the source may remember its blocks
+  friend bool operator==(const Basis&, const Basis&) = default;
+};
+
 struct Want {
   static constexpr auto k_type = MessageType::want;
   FileKey file;
   std::uint64_t offset = 0;  // first byte wanted; always 0 in version 1
+  std::optional<Basis> basis = {};
 };
 
 // Source to sink, before the content of a wanted file. `size` and `meta` are those of the file as opened, which may be
 // newer than its listing. Sent again for the same file if it changed while it was read: what came before is void.
+enum class ContentKind : std::uint8_t {
+  whole = 1,  // data and holes
+  delta = 2,  // copies from the basis of the Want too
+};
+
 struct FileBegin {
   static constexpr auto k_type = MessageType::file_begin;
   FileKey file;
   std::uint64_t size = 0;
   fs::Metadata meta;
+  ContentKind kind = ContentKind::whole;
 };
 
 // Content of the file begun last, raw, in rising order of offsets.
@@ -228,6 +246,36 @@ struct Hole {
   static constexpr auto k_type = MessageType::hole;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+};
+
+// Content of the file begun last that its basis has too.
+struct Copy {
+  static constexpr auto k_type = MessageType::copy;
+  std::uint64_t offset = 0;
+  std::uint64_t basis_offset = 0;
+  std::uint64_t length = 0;
+};
+
+// Source to sink: a piece of the signature of this file's basis, please. One Signature answers it.
+struct SignatureRequest {
+  static constexpr auto k_type = MessageType::signature_request;
+  FileKey file;
+  std::uint64_t piece = 0;
+};
+
+// `blob` is a delta::SignaturePiece (docs/formats.md) of the file's basis; empty if the basis cannot be read any more.
+struct Signature {
+  static constexpr auto k_type = MessageType::signature;
+  FileKey file;
+  std::uint64_t piece = 0;
+  ByteView blob;  // into the received frame
+};
+
+// Sink to source: the delta of this file was good, and its listing may be forgotten. Where it was not, a second Want
+// without a basis comes for the same file, and its answer is the whole content.
+struct BasisDone {
+  static constexpr auto k_type = MessageType::basis_done;
+  FileKey file;
 };
 
 enum class FileOutcome : std::uint8_t {

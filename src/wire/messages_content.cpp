@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the messages that ask for and carry file content: Want, FileBegin, Data, Hole, FileEnd, SmallFile. Content
-// bytes are the rest of the body, so that they are copied once when sent and not at all when read.
+// Bodies of the messages that ask for and carry file content: Want, FileBegin, Data, Hole, Copy, FileEnd,
+// SmallFile. Content bytes are the rest of the body, so that they are copied once when sent and not at all when read.
 #include "base/assert.hpp"
 #include "wire/body.hpp"
 
@@ -8,6 +8,8 @@ namespace nb::wire {
 namespace {
 
 constexpr std::uint8_t k_small_has_meta = 1;
+constexpr std::uint8_t k_want_has_basis = 1;
+constexpr std::uint8_t k_want_has_digest = 2;
 
 // A length from 1 on such that offset + length stays a file offset.
 Result<std::uint64_t> check_length(const ByteReader& in, std::uint64_t offset, std::uint64_t length) {
@@ -27,6 +29,15 @@ void write_content(ByteWriter& out, ByteView bytes) {
   out.raw(bytes);
 }
 
+Result<Basis> read_basis(ByteReader& in, std::uint8_t bits) {
+  Basis basis;
+  NB_TRY_ASSIGN(basis.size, read_number(in, "basis size", k_max_file_bytes));
+  if ((bits & k_want_has_digest) != 0) {
+    NB_TRY_ASSIGN(basis.digest, read_digest(in, "basis digest"));
+  }
+  return basis;
+}
+
 }  // namespace
 
 template <>
@@ -35,11 +46,20 @@ struct Body<Want> {
   static void write(ByteWriter& out, const Want& m) {
     write_key(out, m.file);
     out.varint(m.offset);
+    const bool has_digest = m.basis && m.basis->digest;
+    out.u8(static_cast<std::uint8_t>((m.basis ? k_want_has_basis : 0) | (has_digest ? k_want_has_digest : 0)));
+    if (m.basis) out.varint(m.basis->size);
+    if (has_digest) m.basis->digest->write(out);
   }
   static Result<Want> read(ByteReader& in) {
     Want m;
     NB_TRY_ASSIGN(m.file, read_key(in));
     NB_TRY_ASSIGN(m.offset, read_number(in, "offset", k_max_file_bytes));
+    NB_TRY_ASSIGN(const std::uint8_t bits, read_bits(in, "basis", k_want_has_basis | k_want_has_digest));
+    if (bits == k_want_has_digest) return in.bad("digest without a basis");
+    if (bits != 0) {
+      NB_TRY_ASSIGN(m.basis, read_basis(in, bits));
+    }
     return m;
   }
 };
@@ -51,12 +71,15 @@ struct Body<FileBegin> {
     write_key(out, m.file);
     out.varint(m.size);
     encode_metadata(out, m.meta);
+    out.u8(static_cast<std::uint8_t>(m.kind));
   }
   static Result<FileBegin> read(ByteReader& in) {
     FileBegin m;
     NB_TRY_ASSIGN(m.file, read_key(in));
     NB_TRY_ASSIGN(m.size, read_number(in, "size", k_max_file_bytes));
     NB_TRY_ASSIGN(m.meta, decode_metadata(in));
+    NB_TRY_ASSIGN(const std::uint8_t kind, read_kind(in, "content", static_cast<std::uint8_t>(ContentKind::delta)));
+    m.kind = static_cast<ContentKind>(kind);
     return m;
   }
 };
@@ -89,6 +112,25 @@ struct Body<Hole> {
     NB_TRY_ASSIGN(m.offset, read_number(in, "offset", k_max_file_bytes));
     NB_TRY_ASSIGN(m.length, read_number(in, "length", k_max_file_bytes));
     NB_TRY(check_length(in, m.offset, m.length));
+    return m;
+  }
+};
+
+template <>
+struct Body<Copy> {
+  static constexpr std::string_view k_what = "copy";
+  static void write(ByteWriter& out, const Copy& m) {
+    out.varint(m.offset);
+    out.varint(m.basis_offset);
+    out.varint(m.length);
+  }
+  static Result<Copy> read(ByteReader& in) {
+    Copy m;
+    NB_TRY_ASSIGN(m.offset, read_number(in, "offset", k_max_file_bytes));
+    NB_TRY_ASSIGN(m.basis_offset, read_number(in, "basis offset", k_max_file_bytes));
+    NB_TRY_ASSIGN(m.length, read_number(in, "length", k_max_file_bytes));
+    NB_TRY(check_length(in, m.offset, m.length));
+    NB_TRY(check_length(in, m.basis_offset, m.length));
     return m;
   }
 };
@@ -143,6 +185,7 @@ NB_WIRE_INSTANTIATE(Want);
 NB_WIRE_INSTANTIATE(FileBegin);
 NB_WIRE_INSTANTIATE(Data);
 NB_WIRE_INSTANTIATE(Hole);
+NB_WIRE_INSTANTIATE(Copy);
 NB_WIRE_INSTANTIATE(FileEnd);
 NB_WIRE_INSTANTIATE(SmallFile);
 

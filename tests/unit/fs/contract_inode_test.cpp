@@ -63,6 +63,78 @@ TEMPLATE_TEST_CASE("holes are found", "[fs]", PosixWorld, SimWorld) {
   CHECK(good(file->stat()).allocated_bytes < 4 * k_mib);
 }
 
+namespace {
+
+// Also where nothing can be shared: then nothing has changed, and the caller copies.
+class NoReflinkWorld {
+ public:
+  Directory& root() { return *m_root; }
+
+ private:
+  static SimOptions options() {
+    SimOptions options;
+    options.reflink = false;
+    return options;
+  }
+  SimFileSystem m_fs{options()};
+  std::unique_ptr<Directory> m_root = m_fs.root();
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a clone is a copy, or nothing where blocks cannot be shared", "[fs]", PosixWorld, SimWorld,
+                   NoReflinkWorld) {
+  constexpr std::uint64_t k_page = 65'536;  // no file system has larger blocks
+  TestType world;
+  const std::string text = std::string(k_page, 'a') + std::string(k_page, 'b') + "tail";
+  const auto source = write(world.root(), "source", text);
+  auto whole = good(world.root().create_file("whole"));
+  const bool can = good(whole->clone_from(*source));
+  CHECK(read_all(*whole) == (can ? text : ""));
+  auto part = write(world.root(), "part", std::string(k_page, 'x'));
+  CHECK(good(part->clone_range(*source, {k_page, k_page + 4}, k_page)) == can);
+  CHECK(read_all(*part) == std::string(k_page, 'x') + (can ? text.substr(k_page) : ""));
+  CHECK_FALSE(good(part->clone_range(*source, {1, k_page}, 0)));
+  CHECK_FALSE(good(part->clone_range(*source, {0, k_page}, 1)));
+  CHECK_FALSE(good(part->clone_range(*source, {0, 100}, 0)));
+  CHECK_FALSE(good(part->clone_range(*source, {0, 4 * k_page}, 0)));
+  // Each has its own content from then on.
+  good(source->write_at(k_page, as_bytes("changed")));
+  good(whole->write_at(0, as_bytes("other")));
+  CHECK(read_all(*source).starts_with("aaaaa"));
+  if (can) CHECK(read_all(*whole).substr(k_page) == text.substr(k_page));
+  auto reader = good(world.root().open_file("part", OpenMode::read));
+  if (can) CHECK_FALSE(reader->clone_from(*source));
+}
+
+TEST_CASE("nothing is cloned between a real and a simulated file", "[fs]") {
+  PosixWorld posix;
+  SimWorld sim;
+  const auto real = write(posix.root(), "f", "real");
+  const auto simulated = write(sim.root(), "f", "simulated");
+  CHECK_FALSE(good(real->clone_from(*simulated)));
+  CHECK_FALSE(good(simulated->clone_from(*real)));
+  CHECK_FALSE(good(simulated->clone_range(*real, {0, 4}, 0)));
+}
+
+TEMPLATE_TEST_CASE("a punched hole reads as zeros and keeps the size", "[fs]", PosixWorld, SimWorld) {
+  constexpr std::uint64_t k_mib = 1 << 20;
+  TestType world;
+  std::string expected(2 * k_mib + 5, 'x');
+  const auto file = write(world.root(), "f", expected);
+  for (const Extent range : {Extent{100, 50}, {4000, 200}, {k_mib - 1, k_mib / 2 + 2}, {2 * k_mib, 1000}}) {
+    if (!good(file->punch_hole(range))) return;  // not on this file system
+    for (std::uint64_t i = 0; i < range.length && range.offset + i < expected.size(); ++i) {
+      expected[range.offset + i] = '\0';
+    }
+    CHECK((read_all(*file) == expected));
+  }
+  good(file->punch_hole({0, 0}));
+  good(file->sync());
+  CHECK(good(file->stat()).allocated_bytes < 2 * k_mib);
+  CHECK_FALSE(good(world.root().open_file("f", OpenMode::read))->punch_hole({0, 10}));
+}
+
 TEMPLATE_TEST_CASE("times keep seconds and nanoseconds before 1970 and after 2106", "[fs]", PosixWorld, SimWorld) {
   TestType world;
   Directory& root = world.root();

@@ -183,6 +183,20 @@ TEST_CASE("every crash leaves a well-formed tree", "[fs][sim]") {
   }
 }
 
+TEST_CASE("clones and punched holes are lost like writes", "[fs][sim]") {
+  SimFileSystem disk;
+  auto root = disk.root();
+  const std::string text(3 * 4096, 'a');
+  auto source = write(*root, "source", text);
+  auto file = write(*root, "file", std::string(3 * 4096, 'b'));
+  good(root->sync_file_system());
+  CHECK(good(file->clone_range(*source, {0, 4096}, 0)));
+  CHECK(good(file->punch_hole({4096, 4096})));
+  CHECK(read_all(*file) == std::string(4096, 'a') + std::string(4096, '\0') + std::string(4096, 'b'));
+  CHECK(read(*disk.after_crash(CrashChoice::lose_all()).root(), "file") == std::string(3 * 4096, 'b'));
+  CHECK(read(*disk.after_crash(CrashChoice::keep_all()).root(), "file") == read_all(*file));
+}
+
 TEST_CASE("a dead machine does nothing any more", "[fs][sim]") {
   SimFileSystem fs;
   auto root = fs.root();

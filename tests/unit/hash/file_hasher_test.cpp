@@ -67,6 +67,35 @@ TEST_CASE("zeros count like the bytes they stand for", "[hash]") {
   CHECK(hasher.finish() == by_definition(content, secret));
 }
 
+TEST_CASE("blocks may come as their digests, and holes of any length", "[hash]") {
+  const Secret secret = fixed_secret();
+  const Bytes blocks = random_content(2 * k_block_bytes + 77, 6);
+  const ByteView all = blocks;
+  FileHasher hasher(secret);
+  hasher.update_block_digest(digest_of(all.first(k_block_bytes), secret));
+  hasher.update(all.subspan(k_block_bytes, k_block_bytes));
+  hasher.update_block_digest(digest_of(all.subspan(2 * k_block_bytes), secret), 77);
+  CHECK(hasher.size() == blocks.size());
+  CHECK(hasher.finish() == by_definition(blocks, secret));
+
+  FileHasher short_one(secret);
+  short_one.update_block_digest(digest_of(all.first(5), secret), 5);
+  CHECK(short_one.finish() == by_definition(all.first(5), secret));
+
+  const Bytes zeros(600 * k_block_bytes + 9);
+  FileHasher holes(secret);
+  holes.update_zeros(zeros.size());
+  CHECK(holes.size() == zeros.size());
+  CHECK(holes.finish() == by_definition(zeros, secret));
+}
+
+TEST_CASE("page checks are the low half of the keyed XXH3-64", "[hash]") {
+  const Bytes page = random_content(4096, 7);
+  CHECK(page_check_of(page, fixed_secret()) == page_check_of(page, fixed_secret()));
+  CHECK(page_check_of(page, fixed_secret()) != page_check_of(page, Secret::generate().value()));
+  CHECK(page_check_of(as_bytes("nbackup"), fixed_secret()) == 0xC0856B27);
+}
+
 TEST_CASE("digests depend on the secret, and the secret's id does not give it away", "[hash]") {
   const Secret one = fixed_secret();
   const Secret other = Secret::generate().value();

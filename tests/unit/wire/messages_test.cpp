@@ -63,7 +63,7 @@ TEST_CASE("directory_reply, directory_done, phase: kinds and ids", "[wire]") {
 }
 
 TEST_CASE("want, hole: ranges", "[wire]") {
-  CHECK(refusal<Want>(numbers({k_max_directory_id, k_max_entries, k_max_file_bytes})) == "accepted");
+  CHECK(refusal<Want>(numbers({k_max_directory_id, k_max_entries, k_max_file_bytes, 0})) == "accepted");
   CHECK(refusal<Want>(numbers({k_max_directory_id + 1, 0, 0})) == "want: value out of range (directory)");
   CHECK(refusal<Want>(numbers({0, k_max_entries + 1, 0})) == "want: value out of range (index)");
   CHECK(refusal<Want>(numbers({0, 0, k_max_file_bytes + 1})) == "want: value out of range (offset)");
@@ -72,6 +72,37 @@ TEST_CASE("want, hole: ranges", "[wire]") {
   CHECK(refusal<Hole>(numbers({0, ~std::uint64_t{0}})) == "hole: value out of range (length)");
   CHECK(refusal<Hole>(numbers({~std::uint64_t{0}, 1})) == "hole: value out of range (offset)");
   CHECK(refusal<Hole>(numbers({1, 0})) == "hole: empty");
+}
+
+TEST_CASE("want: a basis", "[wire]") {
+  CHECK(refusal<Want>(numbers({0, 0, 0, 1, k_max_file_bytes})) == "accepted");
+  CHECK(refusal<Want>(numbers({0, 0, 0, 1, k_max_file_bytes + 1})) == "want: value out of range (basis size)");
+  CHECK(refusal<Want>(with_digest({0, 0, 0, 3, 100})) == "accepted");
+  CHECK(refusal<Want>(numbers({0, 0, 0, 3, 100})) == "want: truncated (basis digest)");
+  CHECK(refusal<Want>(with_digest({0, 0, 0, 2})) == "want: digest without a basis");
+  CHECK(refusal<Want>(numbers({0, 0, 0, 4})) == "want: unknown bits (basis)");
+}
+
+TEST_CASE("copy: ranges in both files", "[wire]") {
+  CHECK(refusal<Copy>(numbers({1, 2, k_max_file_bytes - 2})) == "accepted");
+  CHECK(refusal<Copy>(numbers({1, 2, k_max_file_bytes - 1})) == "copy: value out of range (offset and length)");
+  CHECK(refusal<Copy>(numbers({2, 1, k_max_file_bytes - 1})) == "copy: value out of range (offset and length)");
+  CHECK(refusal<Copy>(numbers({0, 0, 0})) == "copy: empty");
+  CHECK(refusal<Copy>(numbers({k_max_file_bytes + 1, 0, 1})) == "copy: value out of range (offset)");
+  CHECK(refusal<Copy>(numbers({0, k_max_file_bytes + 1, 1})) == "copy: value out of range (basis offset)");
+}
+
+TEST_CASE("signature_request, signature, basis_done: limits", "[wire]") {
+  CHECK(refusal<SignatureRequest>(numbers({0, 0, k_max_signature_pieces})) == "accepted");
+  CHECK(refusal<SignatureRequest>(numbers({0, 0, k_max_signature_pieces + 1})) ==
+        "signature_request: value out of range (piece)");
+  Bytes signature = numbers({0, 0, 7});
+  CHECK(refusal<Signature>(signature) == "accepted");
+  signature.resize(signature.size() + k_max_signature_bytes);
+  CHECK(refusal<Signature>(signature) == "accepted");
+  signature.resize(signature.size() + 1);
+  CHECK(refusal<Signature>(signature) == "signature: too long");
+  CHECK(refusal<BasisDone>(numbers({k_max_directory_id + 1, 0})) == "basis_done: value out of range (directory)");
 }
 
 TEST_CASE("data, small_file: content", "[wire]") {
@@ -100,6 +131,9 @@ TEST_CASE("file_begin, file_end: limits", "[wire]") {
   FileBegin begin;
   begin.size = k_max_file_bytes;
   CHECK(refusal<FileBegin>(encode(begin)) == "accepted");
+  begin.kind = static_cast<ContentKind>(3);
+  CHECK(refusal<FileBegin>(encode(begin)) == "file_begin: unknown value (content)");
+  begin.kind = ContentKind::delta;
   begin.size += 1;
   CHECK(refusal<FileBegin>(encode(begin)) == "file_begin: value out of range (size)");
   CHECK(refusal<FileEnd>(with_digest({0, 0, 1, 0})) == "accepted");

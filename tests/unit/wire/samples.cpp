@@ -83,10 +83,15 @@ void add_listing_samples(std::vector<NamedSample>& all) {
 
 void add_content_samples(std::vector<NamedSample>& all) {
   const FileKey key{7, 300};
-  all.push_back(named("want", Want{key, 65'536}));
-  all.push_back(named("file_begin", FileBegin{key, 70'000, sample_metadata()}));
+  all.push_back(named("want", Want{key, 65'536, Basis{80'000, sample_digest()}}));
+  all.push_back(named("want_whole", Want{key, 0, {}}));
+  all.push_back(named("file_begin", FileBegin{key, 70'000, sample_metadata(), ContentKind::delta}));
   all.push_back(named("data", Data{65'536, content()}));
   all.push_back(named("hole", Hole{65'536, 4096}));
+  all.push_back(named("copy", Copy{65'536, 131'072, 4096}));
+  all.push_back(named("signature_request", SignatureRequest{key, 300}));
+  all.push_back(named("signature", Signature{key, 300, content()}));
+  all.push_back(named("basis_done", BasisDone{key}));
   all.push_back(named("file_end", FileEnd{key, FileOutcome::complete, 0, sample_digest()}));
   all.push_back(named("file_end_unreadable", FileEnd{key, FileOutcome::unreadable, 5, {}}));
   all.push_back(named("small_file", SmallFile{key, sample_metadata(), sample_digest(), content()}));
@@ -230,6 +235,10 @@ template std::string refusal<Want>(ByteView);
 template std::string refusal<FileBegin>(ByteView);
 template std::string refusal<Data>(ByteView);
 template std::string refusal<Hole>(ByteView);
+template std::string refusal<Copy>(ByteView);
+template std::string refusal<SignatureRequest>(ByteView);
+template std::string refusal<Signature>(ByteView);
+template std::string refusal<BasisDone>(ByteView);
 template std::string refusal<FileEnd>(ByteView);
 template std::string refusal<SmallFile>(ByteView);
 
