@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "cache/client_state.hpp"
 #include "cli/commands.hpp"
 #include "cli/endpoints.hpp"
 #include "cli/json_events.hpp"
@@ -63,8 +64,8 @@ Status status(const Settings& settings, Clock& clock) {
   if (!settings.arguments.empty()) {
     NB_TRY_ASSIGN(destination, destination_key(settings.arguments.front()));
   }
-  const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  return settings.forget ? forget(destination, *memory) : show(settings, destination, *memory, clock);
+  cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
+  return settings.forget ? forget(destination, memory) : show(settings, destination, memory, clock);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scan/digest_memory.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::session {
@@ -39,6 +40,7 @@ struct Job {
   std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
+  scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
 };
 
 struct Counts {
