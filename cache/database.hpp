@@ -37,7 +37,7 @@ enum class Suspicion : std::uint8_t {
 
 struct OpenedDatabase {
   std::unique_ptr<SQLite::Database> database;
-  std::string set_aside;  // where a damaged file went: "<path>.damaged-N" (with its -wal and -shm); empty if it was good
+  std::string set_aside;  // where a damaged file went: "<path>.damaged-N" (with -wal and -shm); empty if it was good
 };
 
 // One process at a time, under a lock beside the file: two that see the same damage would otherwise set aside what the

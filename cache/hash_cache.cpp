@@ -35,7 +35,9 @@ bool is_settled(fs::Timestamp mtime, fs::Timestamp ctime, WallTime began) {
   const auto mtime_ns = to_ns(mtime);
   const auto ctime_ns = to_ns(ctime);
   if (!mtime_ns || !ctime_ns) return false;
-  const std::chrono::nanoseconds margin = is_fine(ctime.nsec) ? std::chrono::milliseconds(100) : std::chrono::seconds(2);
+  constexpr std::chrono::milliseconds k_fine_margin{100};
+  constexpr std::chrono::milliseconds k_coarse_margin{2000};
+  const std::chrono::nanoseconds margin = is_fine(ctime.nsec) ? k_fine_margin : k_coarse_margin;
   return std::max(*mtime_ns, *ctime_ns) < (began.time_since_epoch() - margin).count();
 }
 

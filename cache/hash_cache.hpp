@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HashCache: digests of the client's files, so that a content is read once. A row holds for exactly one state of one
-// inode: file system, inode, size, mtime and ctime to the nanosecond, under one secret. Lives in the client's store; its
-// loss costs time only, and nothing here fails.
+// inode: file system, inode, size, mtime and ctime to the nanosecond, under one secret. Lives in the client's store;
+// its loss costs time only, and nothing here fails.
 //
 // Reading is made for a walk: rows of neighbouring inodes are fetched together and kept for a while. Writing is done in
 // batches, each one transaction, so that other processes are not held up. Any thread may call; calls take turns.
@@ -30,10 +30,10 @@ struct DigestKey {
   fs::Timestamp ctime;
 };
 
-// Whether a file with these times, found unchanged after it was read, may be taken for unchanged as long as it has them.
-// Another change right after the reading could leave the same times, because file systems count time in ticks. So both
-// must be older than `began`, the moment before the first byte was read: by 100 ms where ctime shows that the file system
-// keeps fine times (a tick is 10 ms at most), by 2 s elsewhere.
+// Whether a file with these times, found unchanged after it was read, may be taken for unchanged as long as it has
+// them. Another change right after the reading could leave the same times, because file systems count time in ticks. So
+// both must be older than `began`, the moment before the first byte was read: by 100 ms where ctime shows that the file
+// system keeps fine times (a tick is 10 ms at most), by 2 s elsewhere.
 bool is_settled(fs::Timestamp mtime, fs::Timestamp ctime, WallTime began);
 
 class HashCache {

@@ -3,9 +3,9 @@
 // stat data of each committed regular file, and the block signatures of large ones. Lies in `.nbackup/manifest.db`. It
 // decides nothing about a commit: without it everything is read again, so nothing here fails (store.hpp).
 //
-// A row is believed only for the state that it was confirmed with: inode, size, mtime and ctime to the nanosecond. What a
-// run brings in is *pending* until its commit is durable, and is never found before; what stays pending after a crash is
-// dropped at the next begin_run(). Why that is enough after a power cut: docs/decisions.md, "The manifest".
+// A row is believed only for the state that it was confirmed with: inode, size, mtime and ctime to the nanosecond. What
+// a run brings in is *pending* until its commit is durable, and is never found before; what stays pending after a crash
+// is dropped at the next begin_run(). Why that is enough after a power cut: docs/decisions.md, "The manifest".
 //
 // Used by one thread; one process writes at a time (the writer's lock of the set), others may read.
 #pragma once
@@ -56,8 +56,8 @@ class Manifest {
   // A piece of its signature, before or after stage(). Pieces over k_max_signature_piece_bytes are not kept.
   void stage_piece(const RelPath& path, std::uint32_t index, ByteView data);
   // What was staged for `path` holds from now on, in the state `after`, as seen after the apply. Call it only once the
-  // new generation is durable, or a power cut could leave a row about a file that was lost. If `after` is not the staged
-  // file the row is dropped. Without a staged row nothing happens.
+  // new generation is durable, or a power cut could leave a row about a file that was lost. If `after` is not the
+  // staged file the row is dropped. Without a staged row nothing happens.
   void confirm(const RelPath& path, const fs::Stat& after);
   // The same for everything pending, in the order of the directories; `look` gives the state of a path, or nothing.
   void confirm_all(const std::function<std::optional<fs::Stat>(const RelPath&)>& look);

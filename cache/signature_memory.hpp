@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SignatureMemory: the block signatures of what this client last sent, so that a basis that the other side still has
-// need not be described by it. A signature is kept in pieces, which the caller cuts; this class does not look into them.
-// Lives in the client's store; its loss costs time only, and nothing here fails. Any thread may call.
+// need not be described by it. A signature is kept in pieces, which the caller cuts; this class does not look into
+// them. Lives in the client's store; its loss costs time only, and nothing here fails. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ struct SignatureKey {
 
 class SignatureMemory {
  public:
-  // Keeps at most `limit_bytes` of pieces: whole signatures go, those first that were used longest ago. `clock` outlives
-  // the memory.
+  // Keeps at most `limit_bytes` of pieces: whole signatures go, those first that were used longest ago. `clock`
+  // outlives the memory.
   SignatureMemory(std::shared_ptr<Store> store, Clock& clock, std::uint64_t limit_bytes = k_default_signature_bytes);
 
   // Pieces over k_max_piece_bytes are not kept. Replaces a piece of that index.

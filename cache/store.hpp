@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Store: one SQLite file of ours that may be lost at any time and costs no more than time then. So nothing here fails:
-// trouble is told once, through `warn`, and from then on there is no memory. A damaged file is set aside and begun anew.
-// Everything that is kept in one file shares one Store.
+// trouble is told once, through `warn`, and from then on there is no memory. A damaged file is set aside and begun
+// anew. Everything that is kept in one file shares one Store.
 //
 // Any thread may call; calls take turns.
 #pragma once
@@ -56,8 +56,8 @@ class Store {
   [[nodiscard]] const std::string& path() const { return m_path; }
   [[nodiscard]] bool usable() const;
 
-  // Runs `work` on the database if there is one, dealing with every SQLite exception; once more, from its start, after a
-  // damaged file was begun anew. A transaction that `work` leaves open stays open.
+  // Runs `work` on the database if there is one, dealing with every SQLite exception; once more, from its start, after
+  // a damaged file was begun anew. A transaction that `work` leaves open stays open.
   template <class Work>
   void with(const Work& work) {
     const std::lock_guard lock(m_mutex);

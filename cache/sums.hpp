@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tables have in common: times as one integer, blobs, and the sum that stands in each row over all of it. A row
-// that does not fit its sum is no row: SQLite does not notice a page that is wrong in itself.
+// What the tables have in common: times as one integer, blobs, and the sum that stands in each row over all of it. A
+// row that does not fit its sum is no row: SQLite does not notice a page that is wrong in itself.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache: what this client remembers of contents (digests, signatures): how much it is, and taking it away. Never touches
-// what it knows of sets; that is `status --forget`.
+// cache: what this client remembers of contents (digests, signatures): how much it is, and taking it away. Never
+// touches what it knows of sets; that is `status --forget`.
 #include <fmt/format.h>
 
 #include "base/text.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's memory: what is recorded comes back, damage is set aside once, an unusable place is no error, and several
-// processes (here: connections) can work at once.
+// The client's memory: what is recorded comes back, damage is set aside once, an unusable place is no error, and
+// several processes (here: connections) can work at once.
 #include "cache/client_state.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
