@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/client_path.hpp"
 
-#include <fcntl.h>
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-
-#include "base/fd.hpp"
 
 namespace nb::cache {
 namespace {
@@ -31,14 +26,6 @@ Result<std::string> home_directory() {
   return std::string(entry.pw_dir);
 }
 
-Status make_directories_above(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    const std::string directory = path.substr(0, slash);
-    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno("mkdir " + directory);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::string> default_client_state_path() {
@@ -47,17 +34,6 @@ Result<std::string> default_client_state_path() {
   if (!xdg.empty() && xdg.front() == '/') return xdg + "/nbackup/cache.db";
   NB_TRY_ASSIGN(const std::string home, home_directory());
   return home + "/.cache/nbackup/cache.db";
-}
-
-Status prepare_private_file(const std::string& path) {
-  NB_TRY(make_directories_above(path));
-  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
-  if (!file.valid()) return fail_errno("open " + path);
-  struct stat st {};
-  if (::fstat(file.get(), &st) != 0) return fail_errno("stat " + path);
-  if (!S_ISREG(st.st_mode)) return fail(Errc::path, path + " is not a regular file");
-  if ((st.st_mode & 07777) != 0600 && ::fchmod(file.get(), 0600) != 0) return fail_errno("chmod " + path);
-  return {};
 }
 
 }  // namespace nb::cache

@@ -3,19 +3,14 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <algorithm>
 #include <cstring>
 
-#include "cache/client_database.hpp"
+#include "cache/sums.hpp"
 
 namespace nb::cache {
 namespace {
 
 constexpr const char* k_columns = "destination, source, uuid, generation, last_push_ns, last_exit, bytes, files";
-
-// SQLite's integers are signed; the counts here never come near the limit.
-std::int64_t to_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-std::uint64_t to_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
 std::optional<SetId> set_id(const SQLite::Column& column) {
   SetId id{};
@@ -68,59 +63,10 @@ void write_mounts(SQLite::Database& database, const KnownSet& set, const std::ve
 
 }  // namespace
 
-ClientState::ClientState(std::string path, Warn warn) : m_path(std::move(path)), m_warn(std::move(warn)) {}
-ClientState::~ClientState() = default;
-
-std::unique_ptr<ClientState> ClientState::none() {
-  return std::unique_ptr<ClientState>(new ClientState({}, {}));
-}
-
-std::unique_ptr<ClientState> ClientState::open(std::string path, Warn warn) {
-  std::unique_ptr<ClientState> state(new ClientState(std::move(path), std::move(warn)));
-  state->connect(Suspicion::none);
-  return state;
-}
-
-void ClientState::connect(Suspicion suspicion) {
-  m_database.reset();
-  try {
-    auto opened = open_client_database(m_path, suspicion);
-    if (!opened) return give_up(opened.error().message());
-    m_database = std::move(opened->database);
-    if (!opened->set_aside.empty() && m_warn) {
-      m_warn("the client's memory " + m_path + " was damaged; it is kept as " + opened->set_aside +
-             " and a new one was begun. The guards that need it work again after the next push.");
-    }
-  } catch (const SQLite::Exception& error) {
-    give_up(error.what());
-  }
-}
-
-void ClientState::give_up(const std::string& reason) {
-  m_database.reset();
-  if (m_warn) m_warn("no memory of earlier runs, so their guards are off (" + m_path + ": " + reason + ")");
-  m_warn = {};
-}
-
-template <class Work>
-void ClientState::with_database(const Work& work) {
-  for (int attempt = 0; m_database && attempt < 2; ++attempt) {
-    try {
-      work(*m_database);
-      return;
-    } catch (const SQLite::Exception& error) {
-      if (attempt == 0 && means_damage(error)) {
-        connect(Suspicion::damaged);
-      } else {
-        give_up(error.what());
-      }
-    }
-  }
-}
-
 std::optional<KnownSet> ClientState::find_set(const std::string& destination) {
   std::optional<KnownSet> found;
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     SQLite::Statement query(database, std::string("SELECT ") + k_columns +
                                           " FROM known_sets WHERE destination = ? AND uuid IS NOT NULL"
                                           " ORDER BY last_push_ns DESC LIMIT 1");
@@ -132,7 +78,8 @@ std::optional<KnownSet> ClientState::find_set(const std::string& destination) {
 
 std::vector<std::string> ClientState::find_mounts(const std::string& destination, const std::string& source) {
   std::vector<std::string> mounts;
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     mounts.clear();
     SQLite::Statement query(database,
                             "SELECT path FROM mounts WHERE destination = ? AND source = ? ORDER BY path");
@@ -144,7 +91,8 @@ std::vector<std::string> ClientState::find_mounts(const std::string& destination
 }
 
 void ClientState::record_push(const KnownSet& set, const std::vector<std::string>& mounts) {
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     write_set(database, set);
     write_mounts(database, set, mounts);
@@ -153,7 +101,8 @@ void ClientState::record_push(const KnownSet& set, const std::vector<std::string
 }
 
 void ClientState::record_failure(const std::string& destination, const std::string& source, int exit_code) {
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     SQLite::Statement update(database,
                              "UPDATE known_sets SET last_exit = ? WHERE destination = ? AND source = ?");
     update.bind(1, exit_code);
@@ -165,7 +114,8 @@ void ClientState::record_failure(const std::string& destination, const std::stri
 
 std::vector<KnownSet> ClientState::list_sets() {
   std::vector<KnownSet> sets;
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     sets.clear();
     SQLite::Statement query(database, std::string("SELECT ") + k_columns +
                                           " FROM known_sets ORDER BY destination, source");
@@ -176,7 +126,8 @@ std::vector<KnownSet> ClientState::list_sets() {
 
 bool ClientState::forget(const std::string& destination) {
   bool removed = false;
-  with_database([&](SQLite::Database& database) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     SQLite::Statement mounts(database, "DELETE FROM mounts WHERE destination = ?");
     mounts.bind(1, destination);

@@ -5,21 +5,18 @@
 // on there is no memory.
 //
 // A destination is a text that names one place in one way (cli/endpoints.hpp makes it); a source key likewise stands for
-// the sources of a push. Both are raw bytes. Used by one thread.
+// the sources of a push. Both are raw bytes. Any thread may call.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace SQLite {
-class Database;
-}
+#include "cache/client_store.hpp"
 
 namespace nb::cache {
 
@@ -36,17 +33,10 @@ struct KnownSet {
   std::uint64_t files = 0;        // entries of any type
 };
 
-enum class Suspicion : std::uint8_t;
-
 class ClientState {
  public:
-  using Warn = std::function<void(const std::string& text)>;
-
-  // Opens or makes the file at `path`; a damaged one is set aside and a new one begun. Never null.
-  static std::unique_ptr<ClientState> open(std::string path, Warn warn);
-  // A memory that holds nothing, for a client without a home directory.
-  static std::unique_ptr<ClientState> none();
-  ~ClientState();
+  // `store` is the client's (open_client_store), or one that holds nothing.
+  explicit ClientState(std::shared_ptr<Store> store) : m_store(std::move(store)) {}
 
   // The set that was last pushed to at this destination, from whatever source.
   std::optional<KnownSet> find_set(const std::string& destination);
@@ -63,16 +53,7 @@ class ClientState {
   bool forget(const std::string& destination);
 
  private:
-  ClientState(std::string path, Warn warn);
-  void connect(Suspicion suspicion);
-  void give_up(const std::string& reason);
-  // Runs `work` on the database if there is one, dealing with every SQLite exception; once more after a rebuild.
-  template <class Work>
-  void with_database(const Work& work);
-
-  std::string m_path;
-  Warn m_warn;
-  std::unique_ptr<SQLite::Database> m_database;  // null: no memory
+  std::shared_ptr<Store> m_store;
 };
 
 }  // namespace nb::cache

@@ -131,6 +131,24 @@ std::string json_status_row(const StatusRow& row) {
   return dump(event);
 }
 
+std::string json_cache_use(const cache::ClientUse& use, const std::string& path) {
+  Json event = event_of("cache");
+  event["path"] = escape(path);
+  event["file_bytes"] = use.file_bytes;
+  event["digests"] = use.digests;
+  event["signatures"] = use.signatures;
+  event["signature_bytes"] = use.signature_bytes;
+  event["sets"] = use.sets;
+  return dump(event);
+}
+
+std::string json_cache_pruned(const cache::Pruned& gone) {
+  Json event = event_of("pruned");
+  event["digests"] = gone.digests;
+  event["signatures"] = gone.signatures;
+  return dump(event);
+}
+
 void JsonReporter::on_progress(const session::Counts& so_far) {
   if (m_progress == JsonProgress::on) line(json_progress(so_far));
 }

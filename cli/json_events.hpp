@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cache/upkeep.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
 
@@ -23,6 +24,8 @@ std::string json_remote(std::string_view line);
 std::string json_summary(const RunSummary& summary);
 std::string json_error(const Error& error, int exit_code);
 std::string json_status_row(const StatusRow& row);
+std::string json_cache_use(const cache::ClientUse& use, const std::string& path);
+std::string json_cache_pruned(const cache::Pruned& gone);
 
 enum class JsonProgress : std::uint8_t { off, on };
 

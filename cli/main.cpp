@@ -21,7 +21,8 @@ void install_signals_for(CommandId command) {
     case CommandId::serve: return install_signal_handlers(SecondSignal::ignored);
     case CommandId::init:
     case CommandId::recover:
-    case CommandId::status: return;  // short, or safe to interrupt anywhere
+    case CommandId::status:
+    case CommandId::cache: return;  // short, or safe to interrupt anywhere
   }
 }
 
@@ -69,6 +70,7 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::serve: return run_serve(settings, clock);
     case CommandId::recover: return run_recover(settings, clock);
     case CommandId::status: return run_status(settings, clock);
+    case CommandId::cache: return run_cache(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -5,11 +5,11 @@
 
 namespace nb::cli {
 
-std::unique_ptr<cache::ClientState> open_memory(cache::ClientState::Warn warn) {
+std::shared_ptr<cache::Store> open_memory(cache::Warn warn) {
   auto path = cache::default_client_state_path();
-  if (path) return cache::ClientState::open(std::move(*path), std::move(warn));
+  if (path) return cache::open_client_store(std::move(*path), std::move(warn));
   warn("no memory of earlier runs, so their guards are off (" + path.error().message() + ")");
-  return cache::ClientState::none();
+  return std::make_shared<cache::Store>();
 }
 
 }  // namespace nb::cli

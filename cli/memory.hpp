@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "cache/client_state.hpp"
+#include "cache/client_store.hpp"
 
 namespace nb::cli {
 
-// Never null; without a place for it, a memory that holds nothing.
-std::unique_ptr<cache::ClientState> open_memory(cache::ClientState::Warn warn);
+// Never null; without a place for it, a store that holds nothing.
+std::shared_ptr<cache::Store> open_memory(cache::Warn warn);
 
 }  // namespace nb::cli

@@ -20,7 +20,8 @@ constexpr CommandMask k_runs = k_writes | mask_of(CommandId::verify);
 constexpr CommandMask k_serve = mask_of(CommandId::serve);
 constexpr CommandMask k_status = mask_of(CommandId::status);
 constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_all = 0x7F;
+constexpr CommandMask k_cache = mask_of(CommandId::cache);
+constexpr CommandMask k_all = 0xFF;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -124,6 +125,8 @@ constexpr std::array k_options{
               set_flag<wire::k_flag_delete>},
     OptionRow{"-c,--checksum", toggle, "", k_writes, k_what, "compare contents, not size and time",
               set_flag<wire::k_flag_checksum>},
+    OptionRow{"--paranoid", toggle, "", k_runs, k_what, "believe no digest of an earlier run: read it all",
+              set_true<&Settings::paranoid>},
     OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",
               set_flag<wire::k_flag_one_file_system>},
     OptionRow{"--exclude", valued, "PATTERN", k_runs, k_what, "leave out what matches; the first matching\nrule decides",
@@ -175,12 +178,14 @@ constexpr std::array k_options{
     OptionRow{"--progress", toggle, "", k_runs, k_output, "show progress on a terminal (default there)",
               set_progress<ProgressChoice::always>},
     OptionRow{"--no-progress", toggle, "", k_runs, k_output, "never show progress", set_progress<ProgressChoice::never>},
-    OptionRow{"--json", toggle, "", k_runs | k_status, k_output, "one JSON object a line on standard output",
+    OptionRow{"--json", toggle, "", k_runs | k_status | k_cache, k_output, "one JSON object a line on standard output",
               set_true<&Settings::json>},
     OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
               set_text<&Settings::log_file>},
 
     OptionRow{"--max-age", valued, "AGE", k_status, k_own, "exit 50 if a last push is older: 90s, 30m,\n26h, 3d, 2w",
+              set_max_age},
+    OptionRow{"--max-age", valued, "AGE", k_cache, k_own, "prune: what was not used for so long goes (90d)",
               set_max_age},
     OptionRow{"--forget", toggle, "", k_status, k_own, "remove DEST from this client's memory",
               set_true<&Settings::forget>},
@@ -217,6 +222,7 @@ constexpr std::array k_commands{
     CommandRow{CommandId::init, "init", "DIR", "make an empty file set; push does it by itself", 1, 1},
     CommandRow{CommandId::recover, "recover", "DIR", "finish or undo an interrupted commit", 1, 1},
     CommandRow{CommandId::status, "status", "[DEST]", "list the sets this client has pushed to", 0, 1},
+    CommandRow{CommandId::cache, "cache", "show|prune|clear|path", "what this client remembers of contents", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pull: a transfer whose source is the other end. It leaves nothing in the client's memory.
+// pull: a transfer whose source is the other end. The client remembers contents, no set.
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "cache/client_state.hpp"
 #include "cli/commands.hpp"
-#include "cli/memory.hpp"
 #include "cli/transfer.hpp"
 
 namespace nb::cli {
@@ -46,15 +45,15 @@ int run_push(const Settings& settings, Clock& clock) {
   auto prepared = Transfer::prepare(settings, clock);
   if (!prepared) return report_early_error(settings, prepared.error());
   Transfer& transfer = **prepared;
-  const auto memory = open_memory([&](const std::string& text) { transfer.reporters().on_warning(text); });
-  arm_guards(transfer, *memory);
+  cache::ClientState memory(transfer.memory());
+  arm_guards(transfer, memory);
   const auto result = transfer.run();
   const int exit_code = Transfer::exit_code(result);
   if (settings.has(wire::k_flag_dry_run)) return exit_code;
   if (result) {
-    remember(transfer, *result, clock.wall(), *memory);
+    remember(transfer, *result, clock.wall(), memory);
   } else {
-    memory->record_failure(transfer.ends().destination_key, transfer.ends().source_key, exit_code);
+    memory.record_failure(transfer.ends().destination_key, transfer.ends().source_key, exit_code);
   }
   return exit_code;
 }

@@ -13,7 +13,7 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status };
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -36,6 +36,7 @@ struct Settings {
   std::int64_t max_delete = -2;
   std::vector<FilterOption> filters;
   bool allow_unmounted = false;
+  bool paranoid = false;  // no remembered digest is believed
 
   // The connection and waiting.
   std::optional<std::string> rsh;
@@ -59,7 +60,7 @@ struct Settings {
   ProgressChoice progress = ProgressChoice::automatic;
   std::optional<std::string> log_file;
 
-  // status
+  // status, and cache prune
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "cache/client_state.hpp"
 #include "cli/commands.hpp"
 #include "cli/endpoints.hpp"
 #include "cli/json_events.hpp"
@@ -69,8 +70,8 @@ Status status(const Settings& settings, Clock& clock) {
   if (!settings.arguments.empty()) {
     NB_TRY_ASSIGN(destination, destination_key(settings.arguments.front()));
   }
-  const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  return settings.forget ? forget(destination, *memory) : show(settings, destination, *memory, clock);
+  cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
+  return settings.forget ? forget(destination, memory) : show(settings, destination, memory, clock);
 }
 
 }  // namespace

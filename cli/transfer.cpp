@@ -4,6 +4,8 @@
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
 #include "cli/log_reporter.hpp"
+#include "cli/memory.hpp"
+#include "cli/remembered_digests.hpp"
 #include "cli/terminal.hpp"
 
 namespace nb::cli {
@@ -75,13 +77,21 @@ FarRights Transfer::far_rights() const {
   return changes_far_side ? FarRights::read_write : FarRights::read_only;
 }
 
+const std::shared_ptr<cache::Store>& Transfer::memory() {
+  if (!m_memory) m_memory = open_memory([this](const std::string& text) { m_reporters.on_warning(text); });
+  return m_memory;
+}
+
 Result<session::RunReport> Transfer::run() {
   m_reporters.on_start(m_start);
+  RememberedDigests digests(memory(), m_settings.paranoid ? Belief::nothing : Belief::stored, m_clock);
+  m_job.digests = &digests;
   const SteadyTime began = m_clock.steady();
   const auto connector = make_connector(m_settings, m_ends.host, far_rights(), messages(), m_clock);
   session::RetryPolicy retry;
   retry.attempts = m_settings.retries;
   auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
+  m_job.digests = nullptr;
   if (result) {
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);
     m_reporters.on_summary({m_start, *result, elapsed});

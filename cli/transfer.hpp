@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "cache/store.hpp"
 #include "cli/connect.hpp"
 #include "cli/endpoints.hpp"
 #include "cli/reporter.hpp"
@@ -21,6 +22,8 @@ class Transfer {
   [[nodiscard]] session::Job& job() { return m_job; }
   [[nodiscard]] const Endpoints& ends() const { return m_ends; }
   [[nodiscard]] Reporter& reporters() { return m_reporters; }
+  // The client's memory, opened at the first call. Its warnings are the run's.
+  const std::shared_ptr<cache::Store>& memory();
   void expect_first_copy() { m_start.first_copy = true; }
 
   // Runs the job; reports its summary or its error.
@@ -41,6 +44,7 @@ class Transfer {
   session::Job m_job;
   RunStart m_start;
   ReporterGroup m_reporters;
+  std::shared_ptr<cache::Store> m_memory;  // null: not opened yet
 };
 
 // Prepares and runs without more; reports an error of the preparation too.

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/bytes.hpp"
 #include "base/rel_path.hpp"
@@ -32,6 +33,10 @@ class Node {
   [[nodiscard]] virtual Result<Stat> stat() const = 0;
   // All extended attributes this process can list, POSIX ACLs included; empty where the file system has none.
   [[nodiscard]] virtual Result<Xattrs> xattrs() const = 0;
+  // Names the file system (of btrfs: the subvolume) in which this inode's number is unique, the same after boots and
+  // mounts. Nothing where there is no such name, or where equal size, mtime, ctime and inode do not promise an equal
+  // content (network file systems, FUSE, FAT), and for a Node that is neither File nor Directory.
+  [[nodiscard]] virtual std::optional<std::string> file_system_identity() const = 0;
   virtual Status set_owner(Owner owner) = 0;           // clears set-id bits, as chown(2): set the mode after it
   virtual Status set_mode(std::uint32_t mode) = 0;     // 07777 bits; Errc::unsupported on a symlink
   virtual Status set_mtime(Timestamp mtime) = 0;       // atime stays; the file system may round (compare stat())
@@ -110,6 +115,9 @@ class Directory : public Node {
   [[nodiscard]] virtual bool sync_file_system_reports() const = 0;
 
   [[nodiscard]] virtual Result<Space> space() const = 0;
+  // A path by which the kernel finds this very directory while this handle lives, whatever it is called meanwhile
+  // ("/proc/self/fd/N"). For libraries that open files by themselves. Nothing if it is not the kernel's.
+  [[nodiscard]] virtual std::optional<std::string> kernel_path() const = 0;
   // This process may create and remove names here (effective ids, access(2) semantics).
   [[nodiscard]] virtual bool writable() const = 0;
 };

@@ -40,6 +40,7 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
   Status sync_file_system() override;
   [[nodiscard]] bool sync_file_system_reports() const override;
   [[nodiscard]] Result<Space> space() const override;
+  [[nodiscard]] std::optional<std::string> kernel_path() const override { return proc_path(fd()); }
   [[nodiscard]] bool writable() const override;
 };
 

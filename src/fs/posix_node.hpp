@@ -6,6 +6,7 @@
 
 #include "base/fd.hpp"
 #include "fs/directory.hpp"
+#include "fs/posix_identity.hpp"
 #include "fs/posix_inode.hpp"
 #include "fs/posix_xattr.hpp"
 
@@ -18,6 +19,10 @@ class PosixNode : public Interface {
 
   [[nodiscard]] Result<Stat> stat() const override { return stat_name(fd(), ""); }
   [[nodiscard]] Result<Xattrs> xattrs() const override { return read_xattrs(inode()); }
+  [[nodiscard]] std::optional<std::string> file_system_identity() const override {
+    if constexpr (access == Access::path_only) return std::nullopt;
+    return posix::file_system_identity(fd());
+  }
   Status set_owner(Owner owner) override { return posix::set_owner(inode(), owner); }
   Status set_mode(std::uint32_t mode) override { return posix::set_mode(inode(), mode); }
   Status set_mtime(Timestamp mtime) override { return posix::set_mtime(inode(), mtime); }

@@ -40,6 +40,7 @@ class SimDirectory final : public SimNode<Directory> {
   Status sync_file_system() override;
   [[nodiscard]] bool sync_file_system_reports() const override;
   [[nodiscard]] Result<Space> space() const override;
+  [[nodiscard]] std::optional<std::string> kernel_path() const override { return std::nullopt; }
   [[nodiscard]] bool writable() const override;
 
  private:

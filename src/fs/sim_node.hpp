@@ -50,6 +50,10 @@ class SimNode : public Interface {
     const auto lock = m_handle.lock();
     return read_xattrs(m_handle.state(), m_handle.number());
   }
+  [[nodiscard]] std::optional<std::string> file_system_identity() const override {
+    const auto lock = m_handle.lock();
+    return "simulated:" + std::to_string(m_handle.inode().device);
+  }
   Status set_owner(Owner owner) override {
     AttributeChange change = attribute_change(AttributeChange::Kind::set_owner);
     change.owner = owner;

@@ -56,6 +56,11 @@ struct Stat {
   bool mount_root = false; // something is mounted here
 };
 
+// The same inode of a file system, without a change between: any change of content or metadata moves ctime.
+inline bool is_same_state(const Stat& a, const Stat& b) {
+  return a.inode == b.inode && a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime;
+}
+
 struct Xattr {
   std::string name;   // with its namespace: "user.x", "system.posix_acl_access"
   std::string value;  // raw bytes

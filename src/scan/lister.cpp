@@ -46,10 +46,26 @@ Status Lister::fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry&
                                                                    : kept_target(directory, entry.name, stat.size));
   }
   if (entry.type == fs::FileType::regular && m_options.compare == Compare::content) {
-    NB_TRY_ASSIGN(const auto file_handle, directory.open_file(entry.name, fs::OpenMode::read));
-    NB_TRY_ASSIGN(entry.content, content_digest(*file_handle, stat.size, *m_options.secret));
+    NB_TRY_ASSIGN(entry.content, content_of(directory, stat, entry.name));
   }
   return {};
+}
+
+// Recorded only if the file was in one state from before the first byte to after the last.
+Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat& stat,
+                                        const std::string& name) const {
+  DigestMemory* memory = m_options.digests;
+  if (memory != nullptr) {
+    const auto known = memory->find(directory, stat, *m_options.secret);
+    if (known) return *known;
+  }
+  NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
+  const WallTime began = memory != nullptr ? memory->now() : WallTime{};
+  NB_TRY_ASSIGN(const hash::Digest digest, content_digest(*file, stat.size, *m_options.secret));
+  if (memory == nullptr) return digest;
+  NB_TRY_ASSIGN(const fs::Stat after, file->stat());
+  if (fs::is_same_state(stat, after)) memory->record(*file, {after, digest, began}, *m_options.secret);
+  return digest;
 }
 
 Status Lister::add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name,

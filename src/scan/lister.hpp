@@ -11,6 +11,7 @@
 #include "fs/kept_metadata.hpp"
 #include "hash/file_hasher.hpp"
 #include "hash/secret.hpp"
+#include "scan/digest_memory.hpp"
 #include "scan/hard_links.hpp"
 #include "wire/messages.hpp"
 
@@ -27,6 +28,7 @@ struct ListerOptions {
   Compare compare = Compare::stat;        // content: every regular file is read and hashed
   const filter::Rules* rules = nullptr;   // none: everything; outlives the lister
   const hash::Secret* secret = nullptr;   // outlives the lister
+  DigestMemory* digests = nullptr;        // none: every content is read; outlives the lister
 };
 
 struct Listed {
@@ -51,6 +53,7 @@ class Lister {
   Status add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name, Listed& out);
   Status add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out);
   Status fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const;
+  Result<hash::Digest> content_of(fs::Directory& directory, const fs::Stat& stat, const std::string& name) const;
   ListerOptions m_options;
   HardLinks m_links;
 };

@@ -46,17 +46,24 @@ Status guard_mounts(const Job& job) {
   return {};
 }
 
+enum class SecretOrigin : std::uint8_t { of_a_set, fresh };
+struct LocalSecret {
+  hash::Secret secret;
+  SecretOrigin origin = SecretOrigin::fresh;
+};
+
 // The secret of the set that a pull will write to, or a new one for a set that has yet to be made.
-Result<hash::Secret> local_secret(const std::string& destination) {
+Result<LocalSecret> local_secret(const std::string& destination) {
   for (const SourceShape shape : {SourceShape::tree, SourceShape::single_file}) {
     const auto path = resolve_target(destination, shape, MissingDirectory::leave, std::nullopt);
     if (!path || !path->exists) continue;
     NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, std::nullopt));
     if (!found.is_set) break;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
-    return set->secret();
+    return LocalSecret{set->secret(), SecretOrigin::of_a_set};
   }
-  return hash::Secret::generate();
+  NB_TRY_ASSIGN(hash::Secret secret, hash::Secret::generate());
+  return LocalSecret{secret, SecretOrigin::fresh};
 }
 
 // One run, over as many connections as it takes.
@@ -164,8 +171,9 @@ class Run {
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
-    Source source(connection, setup.tree, reporter,
-                  source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret}));
+    SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
+    options.lister.digests = m_job.digests;
+    Source source(connection, setup.tree, reporter, options);
     const Status done = source.run();
     RunReport report;
     report.set = opened.set;
@@ -189,7 +197,8 @@ class Run {
   }
 
   Result<RunReport> pull(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
-    NB_TRY_ASSIGN(const hash::Secret secret, local_secret(m_job.destination));
+    NB_TRY_ASSIGN(const LocalSecret local, local_secret(m_job.destination));
+    const hash::Secret& secret = local.secret;
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.sources = m_job.sources;
@@ -203,7 +212,10 @@ class Run {
       connection.send_error(error);
       return tl::make_unexpected(error);
     }
-    Sink sink(connection, setup->target(), pull_options(opened, peer, {rules, *setup->secret}), reporter);
+    SinkOptions options = pull_options(opened, peer, {rules, *setup->secret});
+    // Digests under a secret that ends with this run would never be asked for again.
+    if (local.origin == SecretOrigin::of_a_set) options.digests = m_job.digests;
+    Sink sink(connection, setup->target(), options, reporter);
     NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
     if (setup->transaction) {
       // The new generation stands; the next run clears what is left.

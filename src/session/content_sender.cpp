@@ -12,10 +12,6 @@ namespace {
 
 constexpr int k_attempts = 3;
 
-bool same_version(const fs::Stat& a, const fs::Stat& b) {
-  return a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime && a.inode == b.inode;
-}
-
 wire::FileOutcome outcome_of(Errc code) {
   if (code == Errc::vanished) return wire::FileOutcome::vanished;
   if (code == Errc::changed) return wire::FileOutcome::changed;
@@ -28,8 +24,9 @@ wire::FileOutcome outcome_of(Errc code) {
 Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
   Opened out;
   NB_TRY_ASSIGN(out.file, m_tree.open_file(listed.directory, listed.origin, listed.entry.name));
+  if (m_options.digests != nullptr) out.began = m_options.digests->now();
   NB_TRY_ASSIGN(out.stat, out.file->stat());
-  out.newer = !same_version(out.stat, listed.stat);
+  out.newer = !fs::is_same_state(out.stat, listed.stat);
   if (!out.newer) {
     out.meta = listed.entry.meta;
     return out;
@@ -54,6 +51,12 @@ Status ContentSender::send(const wire::FileKey& key, const Listed& listed) {
     if (outcome == Attempt::unreadable) return give_up(key, m_trouble, path);
   }
   return give_up(key, {Errc::changed, 0, ""}, path);
+}
+
+// The file is still as it was opened: whoever verifies it next need not read it again.
+void ContentSender::remember(const Opened& file, const hash::Digest& digest) {
+  if (m_options.digests == nullptr) return;
+  m_options.digests->record(*file.file, {file.stat, digest, file.began}, *m_options.secret);
 }
 
 // Once it has begun in pieces it goes on so, even if it has shrunk since.
@@ -86,9 +89,10 @@ Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& ke
   }
   const auto after = file.file->stat();
   if (!after) return failed(after.error());
-  if (have != file.stat.size || !same_version(file.stat, *after)) return Attempt::changed;
+  if (have != file.stat.size || !fs::is_same_state(file.stat, *after)) return Attempt::changed;
   const ByteView content = ByteView(m_buffer).first(have);
   wire::SmallFile message{key, {}, hash::digest_of(content, *m_options.secret), content};
+  remember(file, message.digest);
   if (file.newer) message.meta = file.meta;
   m_content_bytes += have;
   NB_TRY(m_connection.send(message));
@@ -144,8 +148,10 @@ Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& ke
   if (outcome != Attempt::sent) return outcome;
   const auto after = file.file->stat();
   if (!after) return failed(after.error());
-  if (!same_version(file.stat, *after)) return Attempt::changed;
-  NB_TRY(m_connection.send(wire::FileEnd{key, wire::FileOutcome::complete, 0, hasher.finish()}));
+  if (!fs::is_same_state(file.stat, *after)) return Attempt::changed;
+  const hash::Digest digest = hasher.finish();
+  remember(file, digest);
+  NB_TRY(m_connection.send(wire::FileEnd{key, wire::FileOutcome::complete, 0, digest}));
   return Attempt::sent;
 }
 

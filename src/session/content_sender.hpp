@@ -17,6 +17,7 @@ struct SenderOptions {
   std::uint64_t small_file_bytes = 64 * 1024;  // up to this, one message carries the whole file
   scan::MetadataView view = scan::MetadataView::plain;
   const hash::Secret* secret = nullptr;
+  scan::DigestMemory* digests = nullptr;  // told what was sent; outlives the sender
 };
 
 class ContentSender {
@@ -47,6 +48,7 @@ class ContentSender {
     fs::Stat stat;
     fs::Metadata meta;
     bool newer = false;  // than the listing
+    WallTime began{};    // before anything of it was read
   };
   Result<Opened> open(const Listed& listed);
   Result<Attempt> try_once(const wire::FileKey& key, Opened& file);
@@ -55,6 +57,7 @@ class ContentSender {
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_pieces(Opened& file, hash::FileHasher& hasher);
   Result<Attempt> send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  void remember(const Opened& file, const hash::Digest& digest);
   Status give_up(const wire::FileKey& key, Error error, const RelPath& path);
 
   Connection& m_connection;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/compression.hpp"
+#include "scan/digest_memory.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::session {
@@ -41,6 +42,7 @@ struct Job {
   std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
+  scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
 };
 
 struct Counts {

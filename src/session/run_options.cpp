@@ -20,7 +20,8 @@ SourceOptions source_options(const SourceSetup& setup, std::uint64_t flags, cons
                              const wire::Hello& peer, const ListingKey& key) {
   SourceOptions options;
   const bool contents = (flags & (wire::k_flag_verify | wire::k_flag_checksum)) != 0;
-  options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret};
+  options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret,
+                    nullptr};
   options.limits = limits;
   options.one_file_system = (flags & wire::k_flag_one_file_system) != 0;
   // Each side may be given less than it would like; never nothing, or it could not go on at all.

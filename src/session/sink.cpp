@@ -18,7 +18,7 @@ constexpr std::int64_t k_unlimited = -1;
 scan::ListerOptions lister_options(const SinkOptions& options) {
   const bool contents = options.mode == SinkMode::verify || (options.flags & wire::k_flag_checksum) != 0;
   return {scan::MetadataView::kept, contents ? scan::Compare::content : scan::Compare::stat, options.rules,
-          options.secret};
+          options.secret, options.mode == SinkMode::verify ? nullptr : options.digests};
 }
 
 wire::PhaseKind phase_of(txn::CommitPhase phase) {

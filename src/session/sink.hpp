@@ -35,6 +35,7 @@ struct SinkOptions {
   std::chrono::seconds wait_readers{60};
   const filter::Rules* rules = nullptr;
   const hash::Secret* secret = nullptr;
+  scan::DigestMemory* digests = nullptr;  // of what is here; not asked in a verification, which reads it all
   std::uint64_t want_credit = 4096;       // the source's
   std::uint64_t inline_limit_bytes = 64 * 1024;  // the source's
   std::uint64_t listing_credit_bytes = std::uint64_t{4} << 20;  // ours: bounds the directories that are unfinished here

@@ -14,7 +14,8 @@ constexpr std::chrono::milliseconds k_progress_interval{100};
 constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options) {
-  return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret};
+  return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
+          options.lister.digests};
 }
 
 std::size_t encoded_size_at_most(const wire::Entry& entry) {

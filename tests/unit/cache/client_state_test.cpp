@@ -1,52 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's memory: what is recorded comes back, damage is set aside once, an unusable place is no error, and several
-// processes (here: connections) can work at once.
+// The client's memory: what is recorded comes back, damage is set aside once, an unusable place is no error, and
+// several processes (here: connections) can work at once.
 #include "cache/client_state.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <sys/stat.h>
-
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
-#include "cache/client_database.hpp"
 #include "cache/client_path.hpp"
+#include "unit/cache/temp.hpp"
 
 namespace {
 
 using nb::cache::ClientState;
 using nb::cache::KnownSet;
-namespace files = std::filesystem;
-
-class TempDirectory {
- public:
-  TempDirectory() {
-    std::string pattern = (files::temp_directory_path() / "nb-cache-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    m_path = pattern;
-  }
-  ~TempDirectory() {
-    std::error_code ignored;
-    files::remove_all(m_path, ignored);
-  }
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return m_path + "/" + name; }
-
- private:
-  std::string m_path;
-};
-
-struct Warnings {
-  std::vector<std::string> texts;
-  ClientState::Warn sink() {
-    return [this](const std::string& text) { texts.push_back(text); };
-  }
-};
+using namespace nb::cache_test;
+std::unique_ptr<ClientState> open_state(const std::string& path, nb::cache::Warn warn) {
+  return std::make_unique<ClientState>(nb::cache::open_client_store(path, std::move(warn)));
+}
 
 KnownSet sample(const std::string& destination, const std::string& source, std::byte first_id_byte) {
   KnownSet set;
@@ -60,18 +31,6 @@ KnownSet sample(const std::string& destination, const std::string& source, std::
   return set;
 }
 
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << content;
-  REQUIRE(out.good());
-}
-
-unsigned mode_of(const std::string& path) {
-  struct stat st {};
-  REQUIRE(::stat(path.c_str(), &st) == 0);
-  return st.st_mode & 07777;
-}
-
 }  // namespace
 
 TEST_CASE("a recorded push is found again by another process", "[cache]") {
@@ -79,10 +38,10 @@ TEST_CASE("a recorded push is found again by another process", "[cache]") {
   Warnings warnings;
   const std::string odd = "h:/p\xff\n";
   {
-    const auto state = ClientState::open(temp.file("a/b/cache.db"), warnings.sink());
+    const auto state = open_state(temp.file("a/b/cache.db"), warnings.sink());
     state->record_push(sample(odd, "/data", std::byte{1}), {"/data/usb", "/data/\xfe"});
   }
-  const auto state = ClientState::open(temp.file("a/b/cache.db"), warnings.sink());
+  const auto state = open_state(temp.file("a/b/cache.db"), warnings.sink());
   const auto found = state->find_set(odd);
   REQUIRE(found);
   CHECK(found->set == nb::cache::SetId{std::byte{1}});
@@ -99,18 +58,18 @@ TEST_CASE("a recorded push is found again by another process", "[cache]") {
 TEST_CASE("the file is private whatever it was before", "[cache]") {
   const TempDirectory temp;
   Warnings warnings;
-  (void)ClientState::open(temp.file("d/cache.db"), warnings.sink());
+  (void)open_state(temp.file("d/cache.db"), warnings.sink());
   CHECK(mode_of(temp.file("d")) == 0700);
   CHECK(mode_of(temp.file("d/cache.db")) == 0600);
   REQUIRE(::chmod(temp.file("d/cache.db").c_str(), 0644) == 0);
-  (void)ClientState::open(temp.file("d/cache.db"), warnings.sink());
+  (void)open_state(temp.file("d/cache.db"), warnings.sink());
   CHECK(mode_of(temp.file("d/cache.db")) == 0600);
 }
 
 TEST_CASE("the newest push of a destination counts, and replaces its mounts", "[cache]") {
   const TempDirectory temp;
   Warnings warnings;
-  const auto state = ClientState::open(temp.file("cache.db"), warnings.sink());
+  const auto state = open_state(temp.file("cache.db"), warnings.sink());
   auto older = sample("h:/p", "/home", std::byte{1});
   older.last_push_ns = 5;
   state->record_push(older, {"/home/m"});
@@ -125,7 +84,7 @@ TEST_CASE("the newest push of a destination counts, and replaces its mounts", "[
 TEST_CASE("a failed push keeps what the last good one left, and makes no row of its own", "[cache]") {
   const TempDirectory temp;
   Warnings warnings;
-  const auto state = ClientState::open(temp.file("cache.db"), warnings.sink());
+  const auto state = open_state(temp.file("cache.db"), warnings.sink());
   state->record_failure("h:/new", "/data", 10);
   CHECK(state->list_sets().empty());
   state->record_push(sample("h:/p", "/data", std::byte{1}), {});
@@ -139,7 +98,7 @@ TEST_CASE("a failed push keeps what the last good one left, and makes no row of 
 TEST_CASE("forget removes a destination with its mounts", "[cache]") {
   const TempDirectory temp;
   Warnings warnings;
-  const auto state = ClientState::open(temp.file("cache.db"), warnings.sink());
+  const auto state = open_state(temp.file("cache.db"), warnings.sink());
   state->record_push(sample("h:/p", "/data", std::byte{1}), {"/data/m"});
   CHECK(state->forget("h:/p"));
   CHECK_FALSE(state->forget("h:/p"));
@@ -152,7 +111,7 @@ TEST_CASE("a file that is no database is set aside with one warning", "[cache]")
   Warnings warnings;
   write_file(temp.file("cache.db"), std::string(8192, 'x'));
   write_file(temp.file("cache.db.damaged-1"), "an earlier one");
-  const auto state = ClientState::open(temp.file("cache.db"), warnings.sink());
+  const auto state = open_state(temp.file("cache.db"), warnings.sink());
   REQUIRE(warnings.texts.size() == 1);
   CHECK(warnings.texts[0].find("damaged-2") != std::string::npos);
   CHECK(files::file_size(temp.file("cache.db.damaged-2")) == 8192);
@@ -166,7 +125,7 @@ TEST_CASE("damage inside the tables is set aside when it is met", "[cache]") {
   Warnings warnings;
   const std::string path = temp.file("cache.db");
   {
-    const auto state = ClientState::open(path, warnings.sink());
+    const auto state = open_state(path, warnings.sink());
     for (int i = 0; i < 200; ++i) state->record_push(sample("h:/" + std::to_string(i), "/d", std::byte{1}), {});
   }
   const auto size = files::file_size(path);
@@ -176,7 +135,7 @@ TEST_CASE("damage inside the tables is set aside when it is met", "[cache]") {
     file.seekp(4096);  // the first page, with header and schema, stays good
     file << std::string(size - 4096, '\x5a');
   }
-  const auto state = ClientState::open(path, warnings.sink());
+  const auto state = open_state(path, warnings.sink());
   CHECK_FALSE(state->find_set("h:/7"));
   CHECK(warnings.texts.size() == 1);
   CHECK(files::exists(path + ".damaged-1"));
@@ -192,7 +151,7 @@ TEST_CASE("a file of a newer version is left alone", "[cache]") {
     SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     database.exec("CREATE TABLE later(x); PRAGMA user_version = 99");
   }
-  const auto state = ClientState::open(path, warnings.sink());
+  const auto state = open_state(path, warnings.sink());
   state->record_push(sample("h:/p", "/data", std::byte{1}), {});
   CHECK_FALSE(state->find_set("h:/p"));
   CHECK(warnings.texts.size() == 1);
@@ -205,7 +164,7 @@ TEST_CASE("an empty database is brought to the present schema", "[cache]") {
   Warnings warnings;
   const std::string path = temp.file("cache.db");
   { SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE); }
-  const auto state = ClientState::open(path, warnings.sink());
+  const auto state = open_state(path, warnings.sink());
   state->record_push(sample("h:/p", "/data", std::byte{1}), {});
   CHECK(state->find_set("h:/p"));
   SQLite::Database database(path, SQLite::OPEN_READONLY);
@@ -215,7 +174,7 @@ TEST_CASE("an empty database is brought to the present schema", "[cache]") {
 
 TEST_CASE("a place that cannot be used means no memory and one warning", "[cache]") {
   Warnings warnings;
-  const auto state = ClientState::open("/proc/self/nowhere/cache.db", warnings.sink());
+  const auto state = open_state("/proc/self/nowhere/cache.db", warnings.sink());
   state->record_push(sample("h:/p", "/data", std::byte{1}), {});
   CHECK(state->list_sets().empty());
   CHECK_FALSE(state->forget("h:/p"));
@@ -229,7 +188,7 @@ TEST_CASE("several new processes at once lose nothing", "[cache]") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&path, &warned, t] {
-      const auto state = ClientState::open(path, [&warned](const std::string&) { ++warned; });
+      const auto state = open_state(path, [&warned](const std::string&) { ++warned; });
       for (int i = 0; i < 25; ++i) {
         state->record_push(sample("h:/" + std::to_string(t), "/" + std::to_string(i), std::byte{1}), {"/m"});
       }
@@ -237,7 +196,7 @@ TEST_CASE("several new processes at once lose nothing", "[cache]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(warned == 0);
-  CHECK(ClientState::open(path, {})->list_sets().size() == 100);
+  CHECK(open_state(path, {})->list_sets().size() == 100);
 }
 
 TEST_CASE("several processes that meet the same damage keep one copy of it", "[cache]") {
@@ -247,14 +206,14 @@ TEST_CASE("several processes that meet the same damage keep one copy of it", "[c
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&path, t] {
-      const auto state = ClientState::open(path, {});
+      const auto state = open_state(path, {});
       state->record_push(sample("h:/" + std::to_string(t), "/d", std::byte{1}), {});
     });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(files::exists(path + ".damaged-1"));
   CHECK_FALSE(files::exists(path + ".damaged-2"));
-  CHECK(ClientState::open(path, {})->list_sets().size() == 4);
+  CHECK(open_state(path, {})->list_sets().size() == 4);
 }
 
 TEST_CASE("where the memory lies follows the environment", "[cache]") {
@@ -267,4 +226,31 @@ TEST_CASE("where the memory lies follows the environment", "[cache]") {
   ::setenv("NBACKUP_CACHE", "/n/c.db", 1);
   CHECK(nb::cache::default_client_state_path().value() == "/n/c.db");
   ::unsetenv("NBACKUP_CACHE");
+}
+
+TEST_CASE("a file of the first version keeps what it holds", "[cache]") {
+  const TempDirectory temp;
+  Warnings warnings;
+  const std::string path = temp.file("cache.db");
+  {
+    SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    database.exec(
+        "CREATE TABLE known_sets(destination TEXT NOT NULL, source TEXT NOT NULL, uuid BLOB,"
+        " generation INTEGER NOT NULL DEFAULT 0, last_push_ns INTEGER NOT NULL DEFAULT 0,"
+        " last_exit INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, files INTEGER NOT NULL DEFAULT 0,"
+        " PRIMARY KEY(destination, source)) WITHOUT ROWID;"
+        "CREATE TABLE mounts(destination TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,"
+        " PRIMARY KEY(destination, source, path)) WITHOUT ROWID;"
+        "INSERT INTO known_sets VALUES('h:/p', '/data', x'000102030405060708090a0b0c0d0e0f', 9, 5, 0, 1, 2);"
+        "INSERT INTO mounts VALUES('h:/p', '/data', '/data/usb');"
+        "PRAGMA user_version = 1");
+  }
+  const auto state = open_state(path, warnings.sink());
+  REQUIRE(state->find_set("h:/p"));
+  CHECK(state->find_set("h:/p")->generation == 9);
+  CHECK(state->find_mounts("h:/p", "/data") == std::vector<std::string>{"/data/usb"});
+  CHECK(warnings.texts.empty());
+  SQLite::Database database(path, SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("PRAGMA user_version").getInt() == nb::cache::k_client_schema_version);
+  CHECK(database.execAndGet("SELECT COUNT(*) FROM digests").getInt() == 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/client_database.hpp"
+#include "cache/database.hpp"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -7,41 +7,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 #include "base/fd.hpp"
-#include "cache/client_path.hpp"
+#include "cache/private_file.hpp"
 
 namespace nb::cache {
 namespace {
 
 constexpr int k_busy_ms = 5000;
 constexpr int k_most_damaged_copies = 1000;
-
-// Step i brings version i to i + 1.
-constexpr std::array<const char*, k_client_schema_version> k_migrations{
-    R"sql(
-CREATE TABLE known_sets(
-  destination TEXT NOT NULL, source TEXT NOT NULL,
-  uuid BLOB, generation INTEGER NOT NULL DEFAULT 0,
-  last_push_ns INTEGER NOT NULL DEFAULT 0, last_exit INTEGER NOT NULL DEFAULT 0,
-  bytes INTEGER NOT NULL DEFAULT 0, files INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY(destination, source)) WITHOUT ROWID;
-CREATE TABLE mounts(
-  destination TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
-  PRIMARY KEY(destination, source, path)) WITHOUT ROWID;
-)sql"};
+// Each checkpoint waits for the disk: rather seldom, of a journal of 32 MiB.
+constexpr int k_checkpoint_pages = 8192;
 
 int schema_version(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 // Inside one write transaction, and looking again there: two new processes may arrive at once.
-void migrate(SQLite::Database& database) {
+void migrate(SQLite::Database& database, const Schema& schema) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  for (int version = schema_version(database); version < k_client_schema_version; ++version) {
-    database.exec(k_migrations.at(static_cast<std::size_t>(version)));
+  for (int version = schema_version(database); version < schema.version(); ++version) {
+    database.exec(schema.migrations[static_cast<std::size_t>(version)]);
     database.exec("PRAGMA user_version = " + std::to_string(version + 1));
   }
   transaction.commit();
@@ -69,20 +57,49 @@ Result<std::string> set_aside(const std::string& path) {
   return *aside;
 }
 
-Result<Fd> lock_beside(const std::string& path) {
+Result<Fd> lock_beside(const std::string& path, PathRule rule) {
   const std::string lock_path = path + ".lock";
-  NB_TRY(prepare_private_file(lock_path));
-  Fd lock(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!lock.valid()) return fail_errno("open " + lock_path);
+  NB_TRY_ASSIGN(Fd lock, open_private_file(lock_path, rule));
   if (::flock(lock.get(), LOCK_EX) != 0) return fail_errno("lock " + lock_path);
   return lock;
 }
 
-Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, Suspicion suspicion) {
-  NB_TRY(prepare_private_file(path));
-  auto database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, k_busy_ms);
+int exact_path(sqlite3_vfs*, const char* path, int size, char* out) {
+  const std::size_t bytes = std::strlen(path) + 1;
+  if (size < 0 || bytes > static_cast<std::size_t>(size)) return SQLITE_CANTOPEN;
+  std::memcpy(out, path, bytes);
+  return SQLITE_OK;
+}
+
+// SQLite's own way to files replaces symlinks in a path by what they point to, /proc/self/fd/N too, and from then on a
+// renamed directory is another one: its journal would be looked for, and removed, elsewhere. This one keeps the path.
+// Registered once, never changed; null where SQLite refuses it.
+const char* exact_vfs() {
+  static constexpr const char* k_name = "nbackup-exact";
+  static const bool k_registered = [] {
+    const sqlite3_vfs* usual = ::sqlite3_vfs_find(nullptr);
+    if (usual == nullptr) return false;
+    static sqlite3_vfs exact = *usual;
+    exact.zName = k_name;
+    exact.pNext = nullptr;
+    exact.xFullPathname = exact_path;
+    return ::sqlite3_vfs_register(&exact, 0) == SQLITE_OK;
+  }();
+  return k_registered ? k_name : nullptr;
+}
+
+Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path, PathRule rule) {
+  NB_TRY(open_private_file(path, rule));
+  const char* vfs = rule == PathRule::exact ? exact_vfs() : "";
+  if (vfs == nullptr) return fail(Errc::unsupported, path);
+  return std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, k_busy_ms, vfs);
+}
+
+Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, const Schema& schema,
+                                                    Suspicion suspicion) {
+  NB_TRY_ASSIGN(auto database, connect(path, schema.path_rule));
   const int version = schema_version(*database);
-  if (version < 0 || version > k_client_schema_version) {
+  if (version < 0 || version > schema.version()) {
     return fail(Errc::unsupported, path + " was written by a newer nbackup (schema " + std::to_string(version) + ")");
   }
   if (suspicion == Suspicion::damaged && database->execAndGet("PRAGMA quick_check(1)").getString() != "ok") {
@@ -90,10 +107,9 @@ Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, Sus
   }
   database->exec("PRAGMA journal_mode = WAL");
   database->exec("PRAGMA synchronous = NORMAL");
-  if (version < k_client_schema_version) migrate(*database);
-  // Touches the tables, so that a foreign schema shows now and not in the middle of a run.
-  database->exec("SELECT uuid, generation, last_push_ns, last_exit, bytes, files FROM known_sets LIMIT 1");
-  database->exec("SELECT path FROM mounts LIMIT 1");
+  database->exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
+  if (version < schema.version()) migrate(*database, schema);
+  for (const char* probe : schema.probes) database->exec(probe);
   return database;
 }
 
@@ -105,17 +121,17 @@ bool means_damage(const SQLite::Exception& error) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
 }
 
-Result<OpenedDatabase> open_client_database(const std::string& path, Suspicion suspicion) {
-  NB_TRY_ASSIGN(const Fd lock, lock_beside(path));
+Result<OpenedDatabase> open_database(const std::string& path, const Schema& schema, Suspicion suspicion) {
+  NB_TRY_ASSIGN(const Fd lock, lock_beside(path, schema.path_rule));
   OpenedDatabase opened;
   try {
-    NB_TRY_ASSIGN(opened.database, open_file(path, suspicion));
+    NB_TRY_ASSIGN(opened.database, open_file(path, schema, suspicion));
     return opened;
   } catch (const SQLite::Exception& error) {
     if (!means_damage(error)) throw;
   }
   NB_TRY_ASSIGN(opened.set_aside, set_aside(path));
-  NB_TRY_ASSIGN(opened.database, open_file(path, Suspicion::none));
+  NB_TRY_ASSIGN(opened.database, open_file(path, schema, Suspicion::none));
   return opened;
 }
 

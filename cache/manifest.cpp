@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/manifest.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "cache/manifest_rows.hpp"
+#include "cache/sums.hpp"
+
+namespace nb::cache {
+namespace {
+
+constexpr std::size_t k_batch_changes = 4096;
+constexpr std::size_t k_window_rows = 512;
+
+constexpr StoreTexts k_texts{
+    "the manifest",
+    "Contents are read again where needed.",
+    "no manifest, so contents are read again where needed",
+};
+
+rows::PathIn place(Connection& connection, const RelPath& path) {
+  return {rows::make_directory(connection, path.parent().str()), path.name()};
+}
+
+bool is_state(const rows::File& file, const fs::Stat& stat) {
+  return stat.type == fs::FileType::regular && file.inode == stat.inode && file.size == stat.size &&
+         to_ns(stat.mtime) == file.mtime_ns;
+}
+
+void confirm_row(Connection& connection, const std::string& directory, const rows::PathIn& at, rows::File file,
+                 const std::optional<fs::Stat>& after) {
+  const auto ctime = after ? to_ns(after->ctime) : std::nullopt;
+  const bool good = file.sum == file.sum_under(directory) && ctime && is_state(file, *after);
+  if (!good) return rows::drop(connection, at, rows::State::pending);
+  file.ctime_ns = *ctime;
+  file.sum = file.sum_under(directory);
+  rows::confirm(connection, at, file);
+}
+
+}  // namespace
+
+// Confirmed rows of one directory: all whose names are in [first, last], or from first on if it reaches the end.
+struct Manifest::Window {
+  std::optional<RelPath> directory;
+  std::string first;
+  std::vector<rows::File> files;
+  bool to_end = false;
+
+  [[nodiscard]] bool covers(const RelPath& parent, std::string_view name) const {
+    if (directory != parent || name < first) return false;
+    return to_end || (!files.empty() && name <= files.back().name);
+  }
+};
+
+Manifest::Manifest(std::unique_ptr<Store> store)
+    : m_store(std::move(store)), m_window(std::make_unique<Window>()) {}
+
+Manifest::~Manifest() { flush(); }
+
+std::unique_ptr<Manifest> Manifest::open(const std::string& control_directory, Warn warn) {
+  return std::unique_ptr<Manifest>(new Manifest(std::make_unique<Store>(
+      control_directory + "/manifest.db", rows::k_manifest_schema, k_texts, std::move(warn))));
+}
+
+std::unique_ptr<Manifest> Manifest::none() {
+  return std::unique_ptr<Manifest>(new Manifest(std::make_unique<Store>()));
+}
+
+// --- Writing --------------------------------------------------------------------------------------------------------
+
+// One transaction for many changes: it is begun by the first, and ended by end_batch().
+template <class Work>
+void Manifest::write(const Work& work) {
+  *m_window = {};
+  m_store->with([&](Connection& connection) {
+    if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
+      connection.database().exec("BEGIN IMMEDIATE");
+    }
+    work(connection);
+    if (++m_batch >= k_batch_changes) end_batch(connection);
+  });
+}
+
+void Manifest::end_batch(Connection& connection) {
+  m_batch = 0;
+  connection.rest();
+  if (::sqlite3_get_autocommit(connection.database().getHandle()) == 0) connection.database().exec("COMMIT");
+}
+
+void Manifest::flush() {
+  m_store->with([this](Connection& connection) { end_batch(connection); });
+}
+
+void Manifest::begin_run(const TransactionId& transaction) {
+  write([&](Connection& connection) {
+    if (rows::pending_transaction(connection) == as_text(transaction)) return;
+    rows::drop_pending(connection);
+    rows::set_pending_transaction(connection, transaction);
+  });
+  flush();
+}
+
+void Manifest::stage(const RelPath& path, const StagedFile& file) {
+  const auto mtime = to_ns(file.mtime);
+  if (!mtime) return;
+  write([&](Connection& connection) {
+    const rows::PathIn at = place(connection, path);
+    const auto before = rows::find(connection, at, rows::State::pending);
+    rows::File row{std::string(path.name()), file.inode, file.size, *mtime, 0, file.digest, 0, 0};
+    row.signature = before ? before->signature : 0;
+    row.sum = row.sum_under(path.parent().str());
+    rows::put(connection, at, rows::State::pending, row);
+  });
+}
+
+void Manifest::stage_piece(const RelPath& path, std::uint32_t index, ByteView data) {
+  if (data.size() > k_max_signature_piece_bytes) return;
+  write([&](Connection& connection) {
+    rows::put_piece(connection, rows::make_signature(connection, place(connection, path)), index, data);
+  });
+}
+
+void Manifest::confirm(const RelPath& path, const fs::Stat& after) {
+  write([&](Connection& connection) {
+    const rows::PathIn at = place(connection, path);
+    auto file = rows::find(connection, at, rows::State::pending);
+    if (file) confirm_row(connection, path.parent().str(), at, std::move(*file), after);
+  });
+}
+
+void Manifest::confirm_all(const std::function<std::optional<fs::Stat>(const RelPath&)>& look) {
+  rows::PendingFile last;
+  while (true) {
+    std::vector<rows::PendingFile> files;
+    m_store->with([&](Connection& connection) {
+      files = rows::list_pending(connection, {last.directory, last.file.name}, k_window_rows);
+    });
+    if (files.empty()) break;
+    for (const rows::PendingFile& each : files) {
+      const std::string& directory = each.directory_path;
+      const auto path = RelPath::parse(directory.empty() ? each.file.name : directory + "/" + each.file.name);
+      const auto after = path ? look(*path) : std::nullopt;
+      write([&](Connection& connection) {
+        confirm_row(connection, directory, {each.directory, each.file.name}, each.file, after);
+      });
+    }
+    last = std::move(files.back());
+  }
+  flush();
+}
+
+void Manifest::remove(const RelPath& path) {
+  write([&](Connection& connection) {
+    const auto directory = rows::find_directory(connection, path.parent().str());
+    if (directory) rows::drop(connection, {*directory, path.name()}, rows::State::confirmed);
+    rows::drop_tree(connection, path.str());
+  });
+}
+
+// --- Reading --------------------------------------------------------------------------------------------------------
+
+void Manifest::load(const RelPath& directory, std::string_view from) {
+  *m_window = {};
+  m_store->with([&](Connection& connection) {
+    Window window{directory, std::string(from), {}, true};
+    const auto id = rows::find_directory(connection, directory.str());
+    if (id) window.files = rows::list(connection, *id, from, k_window_rows);
+    window.to_end = window.files.size() < k_window_rows;
+    *m_window = std::move(window);
+  });
+}
+
+std::optional<hash::Digest> Manifest::find(const RelPath& path, const fs::Stat& stat) {
+  const RelPath parent = path.parent();
+  const std::string_view name = path.name();
+  if (!m_window->covers(parent, name)) load(parent, name);
+  const auto before = [](const rows::File& file, std::string_view wanted) { return file.name < wanted; };
+  const auto& files = m_window->files;
+  const auto found = std::lower_bound(files.begin(), files.end(), name, before);
+  if (found == files.end() || found->name != name || !is_state(*found, stat)) return std::nullopt;
+  if (to_ns(stat.ctime) != found->ctime_ns || found->sum != found->sum_under(parent.str())) return std::nullopt;
+  return found->digest;
+}
+
+std::optional<Bytes> Manifest::piece(const RelPath& path, std::uint32_t index) {
+  std::optional<Bytes> found;
+  m_store->with([&](Connection& connection) {
+    found.reset();
+    const auto directory = rows::find_directory(connection, path.parent().str());
+    if (!directory) return;
+    const auto file = rows::find(connection, {*directory, path.name()}, rows::State::confirmed);
+    if (file && file->signature != 0) found = rows::find_piece(connection, file->signature, index);
+  });
+  return found;
+}
+
+bool Manifest::has_size(std::uint64_t size) {
+  bool found = false;
+  m_store->with([&](Connection& connection) { found = rows::has_size(connection, size); });
+  return found;
+}
+
+std::vector<RelPath> Manifest::find_by_content(const hash::Digest& digest, std::uint64_t size, std::size_t most) {
+  std::vector<RelPath> paths;
+  m_store->with([&](Connection& connection) {
+    paths.clear();
+    for (const std::string& text : rows::find_content(connection, digest, size, most)) {
+      auto path = RelPath::parse(text);
+      if (path) paths.push_back(std::move(*path));
+    }
+  });
+  return paths;
+}
+
+}  // namespace nb::cache

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/manifest_rows.hpp"
+
+#include <array>
+
+#include "cache/manifest.hpp"
+#include "cache/sums.hpp"
+
+namespace nb::cache::rows {
+namespace {
+
+// Paths are split so that each directory's path stands once, and a directory's rows together, in the order of a walk.
+// Names and paths are blobs: compared by memcmp, as the protocol does. Numbers of signatures are never used again
+// (AUTOINCREMENT): a piece that outlives its row must not become another row's.
+constexpr std::array<const char*, k_manifest_schema_version> k_migrations{R"sql(
+CREATE TABLE directories(id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
+CREATE TABLE files(
+  directory INTEGER NOT NULL, name BLOB NOT NULL, confirmed INTEGER NOT NULL,
+  inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
+  digest BLOB NOT NULL, signature INTEGER NOT NULL, sum INTEGER NOT NULL,
+  PRIMARY KEY(directory, name, confirmed)) WITHOUT ROWID;
+CREATE INDEX files_by_content ON files(size, digest) WHERE confirmed = 1;
+CREATE INDEX files_pending ON files(directory, name) WHERE confirmed = 0;
+CREATE INDEX files_signed ON files(signature) WHERE signature != 0;
+CREATE TABLE signatures(id INTEGER PRIMARY KEY AUTOINCREMENT);
+CREATE TABLE pieces(
+  signature INTEGER NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, sum INTEGER NOT NULL,
+  PRIMARY KEY(signature, piece));
+CREATE TABLE run(id INTEGER PRIMARY KEY CHECK(id = 1), pending BLOB NOT NULL);
+)sql"};
+
+constexpr std::array k_probes{
+    "SELECT id, path FROM directories LIMIT 1",
+    "SELECT directory, name, confirmed, inode, size, mtime_ns, ctime_ns, digest, signature, sum FROM files LIMIT 1",
+    "SELECT id FROM signatures LIMIT 1",
+    "SELECT signature, piece, data, sum FROM pieces LIMIT 1",
+    "SELECT pending FROM run LIMIT 1",
+};
+
+constexpr const char* k_find =
+    "SELECT name, inode, size, mtime_ns, ctime_ns, digest, signature, sum FROM files"
+    " WHERE directory = ? AND name = ? AND confirmed = ?";
+constexpr const char* k_list =
+    "SELECT name, inode, size, mtime_ns, ctime_ns, digest, signature, sum FROM files"
+    " WHERE directory = ? AND name >= ? AND confirmed = 1 ORDER BY name LIMIT ?";
+constexpr const char* k_put =
+    "INSERT OR REPLACE INTO files(directory, name, confirmed, inode, size, mtime_ns, ctime_ns, digest, signature, sum)"
+    " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+ByteView text(std::string_view bytes) { return as_bytes(bytes); }
+
+// A blob that has no bytes must still be one: bound as null it would be equal to nothing.
+void bind_text(SQLite::Statement& statement, int index, std::string_view bytes) {
+  bind_blob(statement, index, text(bytes.data() == nullptr ? std::string_view("") : bytes));
+}
+
+std::string text_in(const SQLite::Column& column) { return std::string(as_text(blob_in(column))); }
+
+std::optional<File> file_in(const SQLite::Statement& row) {
+  const auto digest = digest_in(row.getColumn(5));
+  if (!digest) return std::nullopt;
+  return File{text_in(row.getColumn(0)),
+              to_unsigned(row.getColumn(1).getInt64()),
+              to_unsigned(row.getColumn(2).getInt64()),
+              row.getColumn(3).getInt64(),
+              row.getColumn(4).getInt64(),
+              *digest,
+              row.getColumn(6).getInt64(),
+              row.getColumn(7).getInt64()};
+}
+
+void exec_with(Connection& connection, const char* sql, std::int64_t value) {
+  SQLite::Statement& statement = connection.statement(sql);
+  statement.bind(1, value);
+  statement.exec();
+}
+
+void drop_signature(Connection& connection, std::int64_t id) {
+  if (id == 0) return;
+  exec_with(connection, "DELETE FROM pieces WHERE signature = ?", id);
+  exec_with(connection, "DELETE FROM signatures WHERE id = ?", id);
+}
+
+ByteView number_bytes(const std::int64_t& value) { return std::as_bytes(std::span(&value, 1)); }
+
+}  // namespace
+
+const Schema k_manifest_schema{k_migrations, k_probes, PathRule::exact};
+
+std::int64_t File::sum_under(std::string_view directory) const {
+  Bytes bytes;
+  bytes.reserve(128);
+  ByteWriter out(bytes);
+  out.string(directory);
+  out.string(name);
+  for (const std::uint64_t value : {inode, size, to_unsigned(mtime_ns), to_unsigned(ctime_ns)}) out.u64(value);
+  digest.write(out);
+  return to_signed(hash::check_of(bytes));
+}
+
+std::optional<std::int64_t> find_directory(Connection& connection, const std::string& path) {
+  SQLite::Statement& query = connection.statement("SELECT id FROM directories WHERE path = ?");
+  bind_text(query, 1, path);
+  if (!query.executeStep()) return std::nullopt;
+  return query.getColumn(0).getInt64();
+}
+
+std::int64_t make_directory(Connection& connection, const std::string& path) {
+  const auto found = find_directory(connection, path);
+  if (found) return *found;
+  SQLite::Statement& insert = connection.statement("INSERT INTO directories(path) VALUES(?)");
+  bind_text(insert, 1, path);
+  insert.exec();
+  return connection.database().getLastInsertRowid();
+}
+
+std::optional<File> find(Connection& connection, const PathIn& at, State state) {
+  SQLite::Statement& query = connection.statement(k_find);
+  query.bind(1, at.directory);
+  bind_text(query, 2, at.name);
+  query.bind(3, static_cast<int>(state));
+  return query.executeStep() ? file_in(query) : std::nullopt;
+}
+
+std::vector<File> list(Connection& connection, std::int64_t directory, std::string_view from, std::size_t most) {
+  std::vector<File> files;
+  SQLite::Statement& query = connection.statement(k_list);
+  query.bind(1, directory);
+  bind_text(query, 2, from);
+  query.bind(3, static_cast<std::int64_t>(most));
+  while (query.executeStep()) {
+    auto file = file_in(query);
+    if (file) files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+void put(Connection& connection, const PathIn& at, State state, const File& file) {
+  SQLite::Statement& insert = connection.statement(k_put);
+  insert.bind(1, at.directory);
+  bind_text(insert, 2, at.name);
+  insert.bind(3, static_cast<int>(state));
+  insert.bind(4, to_signed(file.inode));
+  insert.bind(5, to_signed(file.size));
+  insert.bind(6, file.mtime_ns);
+  insert.bind(7, file.ctime_ns);
+  bind_blob(insert, 8, file.digest.bytes);
+  insert.bind(9, file.signature);
+  insert.bind(10, file.sum);
+  insert.exec();
+}
+
+void drop(Connection& connection, const PathIn& at, State state) {
+  const auto file = find(connection, at, state);
+  if (file) drop_signature(connection, file->signature);
+  SQLite::Statement& remove =
+      connection.statement("DELETE FROM files WHERE directory = ? AND name = ? AND confirmed = ?");
+  remove.bind(1, at.directory);
+  bind_text(remove, 2, at.name);
+  remove.bind(3, static_cast<int>(state));
+  remove.exec();
+}
+
+void confirm(Connection& connection, const PathIn& at, const File& file) {
+  SQLite::Statement& update = connection.statement(
+      "UPDATE OR REPLACE files SET confirmed = 1, ctime_ns = ?, sum = ?"
+      " WHERE directory = ? AND name = ? AND confirmed = 0");
+  update.bind(1, file.ctime_ns);
+  update.bind(2, file.sum);
+  update.bind(3, at.directory);
+  bind_text(update, 4, at.name);
+  update.exec();
+}
+
+std::vector<PendingFile> list_pending(Connection& connection, const PathIn& after, std::size_t most) {
+  SQLite::Statement& query = connection.statement(
+      "SELECT f.name, f.inode, f.size, f.mtime_ns, f.ctime_ns, f.digest, f.signature, f.sum, f.directory, d.path"
+      " FROM files f JOIN directories d ON d.id = f.directory"
+      " WHERE f.confirmed = 0 AND (f.directory, f.name) > (?, ?) ORDER BY f.directory, f.name LIMIT ?");
+  query.bind(1, after.directory);
+  bind_text(query, 2, after.name);
+  query.bind(3, static_cast<std::int64_t>(most));
+  std::vector<PendingFile> files;
+  while (query.executeStep()) {
+    auto file = file_in(query);
+    if (file) files.push_back({query.getColumn(8).getInt64(), text_in(query.getColumn(9)), std::move(*file)});
+  }
+  return files;
+}
+
+void drop_pending(Connection& connection) {
+  SQLite::Database& database = connection.database();
+  database.exec("DELETE FROM files WHERE confirmed = 0");
+  // Signatures whose row is gone, by whatever way.
+  database.exec("DELETE FROM signatures WHERE id NOT IN (SELECT signature FROM files WHERE signature != 0)");
+  database.exec("DELETE FROM pieces WHERE signature NOT IN (SELECT id FROM signatures)");
+}
+
+// Everything below `path`: directories from "path/" to before "path0", the byte after the slash.
+void drop_tree(Connection& connection, const std::string& path) {
+  constexpr const char* k_files =
+      "DELETE FROM files WHERE confirmed = 1 AND directory IN"
+      " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))";
+  constexpr const char* k_directories =
+      "DELETE FROM directories WHERE (path = ?1 OR (path > ?2 AND path < ?3))"
+      " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)";
+  const std::string first = path + "/";
+  const std::string last = path + "0";
+  for (const char* sql : {k_files, k_directories}) {
+    SQLite::Statement& statement = connection.statement(sql);
+    bind_text(statement, 1, path);
+    bind_text(statement, 2, first);
+    bind_text(statement, 3, last);
+    statement.exec();
+  }
+}
+
+std::int64_t make_signature(Connection& connection, const PathIn& at) {
+  auto file = find(connection, at, State::pending);
+  if (file && file->signature != 0) return file->signature;
+  if (!file) file = File{};  // its sum does not fit: no row until stage() fills it
+  connection.statement("INSERT INTO signatures DEFAULT VALUES").exec();
+  file->signature = connection.database().getLastInsertRowid();
+  put(connection, at, State::pending, *file);
+  return file->signature;
+}
+
+void put_piece(Connection& connection, std::int64_t signature, std::uint32_t index, ByteView data) {
+  SQLite::Statement& insert =
+      connection.statement("INSERT OR REPLACE INTO pieces(signature, piece, data, sum) VALUES(?, ?, ?, ?)");
+  insert.bind(1, signature);
+  insert.bind(2, static_cast<std::int64_t>(index));
+  bind_blob(insert, 3, data);
+  insert.bind(4, piece_sum(number_bytes(signature), index, data));
+  insert.exec();
+}
+
+std::optional<Bytes> find_piece(Connection& connection, std::int64_t signature, std::uint32_t index) {
+  SQLite::Statement& query =
+      connection.statement("SELECT data, sum FROM pieces WHERE signature = ? AND piece = ?");
+  query.bind(1, signature);
+  query.bind(2, static_cast<std::int64_t>(index));
+  if (!query.executeStep()) return std::nullopt;
+  const ByteView data = blob_in(query.getColumn(0));
+  if (data.size() > k_max_signature_piece_bytes) return std::nullopt;
+  if (piece_sum(number_bytes(signature), index, data) != query.getColumn(1).getInt64()) return std::nullopt;
+  return Bytes(data.begin(), data.end());
+}
+
+bool has_size(Connection& connection, std::uint64_t size) {
+  SQLite::Statement& query = connection.statement("SELECT 1 FROM files WHERE confirmed = 1 AND size = ? LIMIT 1");
+  query.bind(1, to_signed(size));
+  return query.executeStep();
+}
+
+std::vector<std::string> find_content(Connection& connection, const hash::Digest& digest, std::uint64_t size,
+                                      std::size_t most) {
+  SQLite::Statement& query = connection.statement(
+      "SELECT d.path, f.name FROM files f JOIN directories d ON d.id = f.directory"
+      " WHERE f.confirmed = 1 AND f.size = ? AND f.digest = ? LIMIT ?");
+  query.bind(1, to_signed(size));
+  bind_blob(query, 2, digest.bytes);
+  query.bind(3, static_cast<std::int64_t>(most));
+  std::vector<std::string> paths;
+  while (query.executeStep()) {
+    std::string path = text_in(query.getColumn(0));
+    if (!path.empty()) path += '/';
+    paths.push_back(path + text_in(query.getColumn(1)));
+  }
+  return paths;
+}
+
+std::string pending_transaction(Connection& connection) {
+  SQLite::Statement& query = connection.statement("SELECT pending FROM run");
+  return query.executeStep() ? text_in(query.getColumn(0)) : std::string();
+}
+
+void set_pending_transaction(Connection& connection, ByteView id) {
+  SQLite::Statement& insert = connection.statement("INSERT OR REPLACE INTO run(id, pending) VALUES(1, ?)");
+  bind_blob(insert, 1, id);
+  insert.exec();
+}
+
+}  // namespace nb::cache::rows

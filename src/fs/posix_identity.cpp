@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The UUID where the kernel tells it (6.9 and later), else f_fsid, which ext4, btrfs and others make from the UUID; on
+// btrfs the subvolume too, since each has inode numbers of its own. File systems that are not in the table are shared
+// with other machines, keep times roughly, or make up inode numbers: nothing may be concluded from a stat there.
+#include "fs/posix_identity.hpp"
+
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bytes.hpp"
+#include "base/text.hpp"
+
+namespace nb::fs::posix {
+namespace {
+
+// Some are missing from linux/magic.h of older systems.
+constexpr std::uint64_t k_xfs_magic = 0x58465342;
+constexpr std::uint64_t k_f2fs_magic = 0xf2f52010;
+constexpr std::uint64_t k_zfs_magic = 0x2fc12fc1;
+constexpr std::uint64_t k_bcachefs_magic = 0xca451a4e;
+constexpr std::uint64_t k_btrfs_magic = BTRFS_SUPER_MAGIC;
+constexpr std::array<std::uint64_t, 7> k_known_kinds{EXT4_SUPER_MAGIC, k_btrfs_magic, TMPFS_MAGIC,     k_xfs_magic,
+                                                     k_f2fs_magic,     k_zfs_magic,   k_bcachefs_magic};
+
+// linux/fs.h of kernel 6.9.
+struct Uuid {
+  std::uint8_t length;
+  std::array<std::uint8_t, 16> bytes;
+};
+constexpr unsigned long k_get_uuid = _IOR(0x15, 0, Uuid);
+
+std::optional<std::string> uuid_of(int fd) {
+  Uuid uuid{};
+  if (::ioctl(fd, k_get_uuid, &uuid) != 0 || uuid.length == 0 || uuid.length > uuid.bytes.size()) return std::nullopt;
+  return "uuid:" + to_hex(std::as_bytes(std::span(uuid.bytes).first(uuid.length)));
+}
+
+std::optional<std::string> fsid_of(const struct statfs& info) {
+  std::uint64_t id = 0;
+  static_assert(sizeof info.f_fsid == sizeof id);
+  std::memcpy(&id, &info.f_fsid, sizeof id);
+  if (id == 0) return std::nullopt;
+  const auto kind = static_cast<std::uint64_t>(info.f_type);
+  return "fsid:" + std::to_string(kind) + ":" + std::to_string(id);
+}
+
+std::optional<std::string> subvolume_of(int fd) {
+  btrfs_ioctl_ino_lookup_args lookup{};
+  lookup.objectid = BTRFS_FIRST_FREE_OBJECTID;  // with this one, no privilege is needed
+  if (::ioctl(fd, BTRFS_IOC_INO_LOOKUP, &lookup) != 0) return std::nullopt;
+  return "/" + std::to_string(lookup.treeid);
+}
+
+}  // namespace
+
+std::optional<std::string> file_system_identity(int fd) {
+  struct statfs info {};
+  if (::fstatfs(fd, &info) != 0) return std::nullopt;
+  const auto kind = static_cast<std::uint64_t>(info.f_type);
+  if (std::find(k_known_kinds.begin(), k_known_kinds.end(), kind) == k_known_kinds.end()) return std::nullopt;
+  const auto uuid = uuid_of(fd);
+  if (!uuid) return fsid_of(info);
+  if (kind != k_btrfs_magic) return uuid;
+  const auto subvolume = subvolume_of(fd);
+  return subvolume ? std::optional(*uuid + *subvolume) : std::nullopt;
+}
+
+}  // namespace nb::fs::posix
