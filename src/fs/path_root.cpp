@@ -22,7 +22,10 @@ constexpr mode_t k_new_mode = 0777;
 // A rename or mount anywhere while ".." is resolved makes the kernel ask for another attempt.
 constexpr int k_max_attempts = 64;
 
-bool is_openat2_missing(int error) { return error == ENOSYS || error == EPERM; }
+// EPERM stands for a seccomp filter that does not know openat2, unless O_NOATIME is what was refused.
+bool is_openat2_missing(int error, int flags) {
+  return error == ENOSYS || (error == EPERM && (flags & O_NOATIME) == 0);
+}
 
 // Without openat2 no symlink and no ".." is followed at all. Invalid with errno set.
 Fd walk_beneath(int top, const std::string& below, int flags) {
@@ -90,7 +93,7 @@ Fd PathRoot::open_beneath(const std::string& below, int flags) const {
     opened = Fd(static_cast<int>(::syscall(SYS_openat2, m_top.get(), below.c_str(), &how, sizeof how)));
     if (!opened.valid() && errno != EAGAIN) break;
   }
-  if (opened.valid() || !is_openat2_missing(errno)) return opened;
+  if (opened.valid() || !is_openat2_missing(errno, flags)) return opened;
   return walk_beneath(m_top.get(), below, flags);
 }
 
@@ -116,7 +119,7 @@ Result<Stat> PathRoot::stat(const std::string& path) const {
 Result<std::unique_ptr<Directory>> PathRoot::open_directory(const std::string& path) const {
   Result<Fd> opened = open_fd(path, k_directory_flags | O_NOATIME);
   if (!opened && opened.error().sys_errno == EPERM) opened = open_fd(path, k_directory_flags);
-  if (!opened && (opened.error().sys_errno == ENOTDIR)) return fail(Errc::path, opened.error().context, ENOTDIR);
+  if (!opened && opened.error().sys_errno == ENOTDIR) return fail(Errc::path, opened.error().context, ENOTDIR);
   NB_TRY_ASSIGN(Fd directory, std::move(opened));
   return std::unique_ptr<Directory>(std::make_unique<posix::PosixDirectory>(std::move(directory)));
 }
