@@ -23,7 +23,7 @@ class PathRoot {
   static Result<PathRoot> open(const std::optional<std::string>& confined_to);
 
   // What `path` leads to. A relative one starts at the confining directory, or where this process runs; an absolute one
-  // may name the confining directory in any way. Errc::path if it leads outside.
+  // may reach the confining directory by any name of it. Errc::path if it leads outside.
   [[nodiscard]] Result<Stat> stat(const std::string& path) const;
   [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory(const std::string& path) const;
   // The directory `name` in `parent`, made if it is missing with the mode that the umask leaves.

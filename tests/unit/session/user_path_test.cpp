@@ -95,7 +95,7 @@ TEST_CASE("the root of a confined server has several names", "[session]") {
   stdfs::create_directory_symlink("real", dir.path("alias"));
   const std::optional<std::string> root = dir.path("real");
   const std::string real = stdfs::canonical(dir.path("real"));
-  for (const char* content : {"real/d/", "alias/d/", "alias/../real/d/"}) {
+  for (const char* content : {"real/d/", "alias/d/"}) {
     CHECK(resolve_source(dir.path(content), root)->directory == real + "/d");
   }
   CHECK(resolve_source("", root)->directory == real);

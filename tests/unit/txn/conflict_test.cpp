@@ -76,7 +76,8 @@ TEST_CASE("a recovery that is through says so, whatever has become of the notes"
     if (event.kind != SimOperation::rename || event.path != "c") return;
     const RelPath place = RelPath::parse(".nbackup/conflict/" + id_text(tx_id(2))).value();
     const auto kept = left.root()->open_directory_path(place).value();
-    for (const auto& entry : kept->list().value()) {
+    const std::vector<fs::NamedType> entries = kept->list().value();
+    for (const fs::NamedType& entry : entries) {
       REQUIRE(kept->open_file(entry.name, fs::OpenMode::read_write).value()->set_size(0));
     }
   });
