@@ -2,6 +2,7 @@
 #include "base/rel_path.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
@@ -11,6 +12,13 @@ namespace nb {
 bool is_safe_name(std::string_view name) {
   return !name.empty() && name.size() <= k_max_name_bytes && name != "." && name != ".." &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+bool is_reserved_name(std::string_view name) { return name == k_control_name || name == k_control_new_name; }
+
+bool has_reserved_name(std::string_view path) {
+  const std::vector<std::string_view> names = split(path, '/');
+  return std::any_of(names.begin(), names.end(), is_reserved_name);
 }
 
 Result<RelPath> RelPath::parse(std::string_view text, Errc code) {

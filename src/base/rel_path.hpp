@@ -18,6 +18,14 @@ inline constexpr std::size_t k_max_path_bytes = 4095;
 // True for one component that may be created: not empty, '.', '..', no slash or NUL, at most 255 bytes.
 bool is_safe_name(std::string_view name);
 
+// The directory in which nbackup keeps what belongs to a file set, and what it is called while it is made or removed.
+inline constexpr std::string_view k_control_name = ".nbackup";
+inline constexpr std::string_view k_control_new_name = ".nbackup.new";
+// True for these two. At any depth they are never listed, sent, written to or deleted.
+bool is_reserved_name(std::string_view name);
+// True if one of the components of `path`, which need not be a RelPath, is reserved.
+bool has_reserved_name(std::string_view path);
+
 class RelPath {
  public:
   RelPath() = default;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <map>
 #include <string_view>
 
 namespace nb::fs {
@@ -99,6 +100,27 @@ void apply_mtime_text(std::string_view text, const Stat& stat, Meant& meant) {
   const bool ok = in.next(wanted.sec, 10, ".") && in.next(wanted.nsec, 10, " ") && in.next(actual.sec, 10, ".") &&
                   in.next(actual.nsec, 10, "");
   if (ok && in.at_end() && actual == stat.mtime && wanted.nsec < 1'000'000'000) meant.meta.mtime = wanted;
+}
+
+// What follows user.rsync. in the name of an attribute that was kept aside: a name with its namespace. rsync's own
+// (%aacl, %dacl) and whatever else somebody put there have none.
+bool names_attribute(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  return dot != std::string_view::npos && dot != 0 && dot + 1 < name.size();
+}
+
+// Adds what was kept aside to the attributes that are set. One that cannot be ours, or whose name is set as well, stays
+// what it literally is, so that every name comes once and nothing is dropped.
+Xattrs with_kept(const Xattrs& literal, const Xattrs& kept) {
+  std::map<std::string, std::string> all;
+  for (const Xattr& attr : literal) all.emplace(attr.name, attr.value);
+  for (const Xattr& attr : kept) {
+    const std::string name = attr.name.substr(k_prefix.size());
+    if (!names_attribute(name) || !all.emplace(name, attr.value).second) all.emplace(attr.name, attr.value);
+  }
+  Xattrs out;
+  for (auto& [name, value] : all) out.push_back({name, std::move(value)});
+  return out;
 }
 
 // True for refusals that say "this cannot be represented here", as against a disk that fails or is full.
@@ -235,18 +257,18 @@ class Keeper {
 
 Meant meant_of(const Stat& stat, Xattrs xattrs) {
   Meant meant{stat.type, {stat.mode, stat.owner, stat.mtime, {}}, stat.node};
+  Xattrs literal;
+  Xattrs kept;
   for (Xattr& attr : xattrs) {
     if (attr.name == k_stat_name) {
       apply_stat_text(attr.value, stat, meant);
     } else if (attr.name == k_mtime_name) {
       apply_mtime_text(attr.value, stat, meant);
-    } else if (attr.name.starts_with(k_prefix)) {
-      meant.meta.xattrs.push_back({attr.name.substr(k_prefix.size()), std::move(attr.value)});
     } else {
-      meant.meta.xattrs.push_back(std::move(attr));
+      (attr.name.starts_with(k_prefix) ? kept : literal).push_back(std::move(attr));
     }
   }
-  std::sort(meant.meta.xattrs.begin(), meant.meta.xattrs.end());
+  meant.meta.xattrs = with_kept(literal, kept);
   return meant;
 }
 

@@ -5,6 +5,9 @@
 //                          A device, FIFO, socket or symlink that could not be made or given its owner is a regular
 //                          file with this attribute; a symlink's holds the target.
 //   user.rsync.<name>      the attribute <name> that could not be set (or that itself begins with user.rsync.)
+//                          Where <name> has no namespace (rsync's own user.rsync.%aacl and %dacl, which nbackup
+//                          does not read: it keeps ACLs under their kernel names) or is set as well, the attribute
+//                          is taken for what it literally is.
 //   user.nbackup.mtime     "WANTED ACTUAL" in sec.nsec, where the file system rounds; valid while ACTUAL still holds
 // Called by scan/ when it reads a file set and by session/ when it writes one.
 #pragma once

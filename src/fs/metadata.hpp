@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scan and sink do to whole inodes and whole trees, over any Directory.
+// Work on whole files and whole trees, over any File and Directory.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,8 @@
 
 namespace nb::fs {
 
-// Turns the attributes that `node` has into those that are wanted (both sorted, as xattrs() gives them): removes what
-// is not wanted, sets what differs. Attributes outside of what xattrs() lists are left alone. All are tried; the first
-// error is returned. A POSIX ACL sets the group bits of the mode and the other way round; with both from one and the
-// same file either order gives that file's.
-Status apply_xattrs(Node& node, const Xattrs& have, const Xattrs& want);
+// Reads from `offset` until `out` is full or the file ends; fewer bytes than asked for mean its end.
+Result<std::size_t> read_fully(File& file, std::uint64_t offset, std::span<std::byte> out);
 
 // Removes `name` in `parent` with everything below it, never following a symlink. Directories without u+rwx are opened
 // up first. Stops at the first error, with the rest still there; at a mount or another subvolume that is

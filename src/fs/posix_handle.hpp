@@ -15,6 +15,8 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
  public:
   using PosixNode::PosixNode;
 
+  [[nodiscard]] int descriptor() const { return fd(); }
+
   [[nodiscard]] Result<std::unique_ptr<Directory>> reopen() const override;
   [[nodiscard]] Result<std::vector<NamedType>> list() const override;
   [[nodiscard]] Result<Stat> stat_at(std::string_view name) const override;
@@ -43,6 +45,9 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
   [[nodiscard]] std::optional<std::string> kernel_path() const override { return proc_path(fd()); }
   [[nodiscard]] bool writable() const override;
 };
+
+// The descriptor's owner; there is only one implementation in any one process and tree (asserted).
+const PosixDirectory& as_posix(const Directory& directory);
 
 // Opens `name` in `fd` as a directory: never a symlink, close-on-exec, access times left alone where permitted.
 // Invalid with errno set on failure.

@@ -9,13 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "base/assert.hpp"
 
 namespace nb::fs::posix {
 namespace {
 
-constexpr std::uint64_t k_stat_block_bytes = 512;
 constexpr std::uint32_t k_mode_bits = 07777;
 constexpr std::uint32_t k_no_id = 0xffffffffU;  // chown(2) takes it for "leave alone"
 
@@ -27,10 +27,10 @@ Stat to_stat(const struct statx& raw, FileType type) {
   stat.mode = raw.stx_mode & k_mode_bits;
   stat.owner = {raw.stx_uid, raw.stx_gid};
   stat.size = type == FileType::regular ? raw.stx_size : 0;
-  stat.allocated_bytes = raw.stx_blocks * k_stat_block_bytes;
   stat.mtime = timestamp(raw.stx_mtime);
   stat.ctime = timestamp(raw.stx_ctime);
   stat.device = ::makedev(raw.stx_dev_major, raw.stx_dev_minor);
+  if ((raw.stx_mask & STATX_MNT_ID) != 0) stat.mount = raw.stx_mnt_id;
   stat.inode = raw.stx_ino;
   stat.links = raw.stx_nlink;
   if (type == FileType::char_device || type == FileType::block_device) {
@@ -57,6 +57,15 @@ CName::CName(std::string_view name) {
 std::string proc_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 std::string proc_path(int fd, const CName& name) { return proc_path(fd) + "/" + name.c_str(); }
+
+Result<std::string> path_of(int fd) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t length = ::readlink(proc_path(fd).c_str(), text.data(), text.size());
+  if (length < 0) return fail_proc("path of a directory");
+  const std::string path(text.data(), static_cast<std::size_t>(length));
+  if (path.empty() || path.front() != '/') return fail(Errc::path, "path of a directory: " + path);
+  return path;
+}
 
 std::string context(std::string_view operation, std::string_view name) {
   std::string text(operation);
@@ -85,7 +94,7 @@ std::optional<FileType> type_from_mode(std::uint32_t mode) {
 Result<Stat> stat_name(int fd, const char* name) {
   struct statx raw {};
   constexpr int k_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  if (::statx(fd, name, k_flags, STATX_BASIC_STATS, &raw) != 0) return fail_errno(context("stat", name));
+  if (::statx(fd, name, k_flags, STATX_BASIC_STATS | STATX_MNT_ID, &raw) != 0) return fail_errno(context("stat", name));
   const std::optional<FileType> type = type_from_mode(raw.stx_mode);
   if (!type) return fail(Errc::unsupported, context("stat: unknown file type", name));
   return to_stat(raw, *type);

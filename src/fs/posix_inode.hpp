@@ -36,6 +36,8 @@ class CName {
 // "/proc/self/fd/N" and, with a name, "/proc/self/fd/N/name".
 std::string proc_path(int fd);
 std::string proc_path(int fd, const CName& name);
+// The absolute path by which the kernel knows an open directory now.
+Result<std::string> path_of(int fd);
 
 // "operation: name"; the operation alone for an inode that has no name here.
 std::string context(std::string_view operation, std::string_view name);

@@ -27,13 +27,6 @@ constexpr std::uint64_t k_xfs_magic = 0x58465342;
 constexpr unsigned k_syncfs_reports_major = 5;
 constexpr unsigned k_syncfs_reports_minor = 8;
 
-// The descriptor of another real directory; there is only one implementation in any one process and tree.
-const PosixDirectory& as_posix(const Directory& directory) {
-  const auto* posix = dynamic_cast<const PosixDirectory*>(&directory);
-  NB_ASSERT(posix != nullptr);
-  return *posix;
-}
-
 std::string context_pair(std::string_view operation, std::string_view from, std::string_view to) {
   return context(operation, from).append(" -> ").append(to);
 }
@@ -103,6 +96,12 @@ bool kernel_reports_syncfs_errors() {
 
 }  // namespace
 
+const PosixDirectory& as_posix(const Directory& directory) {
+  const auto* posix = dynamic_cast<const PosixDirectory*>(&directory);
+  NB_ASSERT(posix != nullptr);
+  return *posix;
+}
+
 Result<std::unique_ptr<File>> PosixDirectory::create_file(std::string_view name) {
   const CName c_name(name);
   Fd made(::openat(fd(), c_name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
@@ -154,7 +153,7 @@ Status PosixDirectory::create_node(std::string_view name, FileType type, DeviceN
 }
 
 Status PosixDirectory::link(std::string_view name, Directory& to, std::string_view new_name) {
-  if (::linkat(fd(), CName(name).c_str(), as_posix(to).fd(), CName(new_name).c_str(), 0) != 0) {
+  if (::linkat(fd(), CName(name).c_str(), as_posix(to).descriptor(), CName(new_name).c_str(), 0) != 0) {
     return fail_errno(context_pair("link", name, new_name));
   }
   return {};
@@ -163,7 +162,7 @@ Status PosixDirectory::link(std::string_view name, Directory& to, std::string_vi
 Status PosixDirectory::rename(std::string_view name, Directory& to, std::string_view new_name, RenameMode mode) {
   const CName from(name);
   const CName target(new_name);
-  const Move move{fd(), from.c_str(), as_posix(to).fd(), target.c_str()};
+  const Move move{fd(), from.c_str(), as_posix(to).descriptor(), target.c_str()};
   int result = 0;
   if (mode == RenameMode::replace) {
     result = ::renameat(move.from_fd, move.from, move.to_fd, move.to);

@@ -47,13 +47,13 @@ Result<std::unique_ptr<Directory>> TreeRemover::open(Directory& in, const std::s
   if (!opened && opened.error().code == Errc::not_permitted) {
     NB_TRY_ASSIGN(const std::unique_ptr<Node> node, in.open_node(name));
     NB_TRY_ASSIGN(const Stat stat, node->stat());
-    if (stat.device != m_device || stat.mount_root) return fail(Errc::cross_device, "remove tree: " + name);
+    if (!same_mount(stat, m_parent_stat) || stat.mount_root) return fail(Errc::cross_device, "remove tree: " + name);
     NB_TRY(open_up(*node));
     opened = in.open_directory(name);
   }
   NB_TRY_ASSIGN(std::unique_ptr<Directory> directory, std::move(opened));
   NB_TRY_ASSIGN(const Stat stat, directory->stat());
-  if (stat.device != m_device || stat.mount_root) return fail(Errc::cross_device, "remove tree: " + name);
+  if (!same_mount(stat, m_parent_stat) || stat.mount_root) return fail(Errc::cross_device, "remove tree: " + name);
   if (!directory->writable()) NB_TRY(open_up(*directory));
   return directory;
 }

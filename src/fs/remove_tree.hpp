@@ -13,8 +13,8 @@ namespace nb::fs {
 
 class TreeRemover {
  public:
-  // `parent` outlives the remover; nothing on another device than this is entered.
-  TreeRemover(Directory& parent, std::uint64_t device) : m_parent(parent), m_device(device) {}
+  // `parent` outlives the remover; nothing that another mount than its own shows is entered.
+  TreeRemover(Directory& parent, const Stat& parent_stat) : m_parent(parent), m_parent_stat(parent_stat) {}
   Status run(std::string name);
 
  private:
@@ -33,7 +33,7 @@ class TreeRemover {
   Directory& current() { return m_frames.empty() ? m_parent : *m_frames.back().directory; }
 
   Directory& m_parent;
-  std::uint64_t m_device;
+  Stat m_parent_stat;
   std::vector<Frame> m_frames;
   std::uint64_t m_moved = 0;
 };

@@ -117,7 +117,7 @@ Status SimDirectory::link(std::string_view name, Directory& to, std::string_view
   NB_TRY_ASSIGN(const InodeNumber number, look_up("link", name));
   NB_TRY(target.check_free("link", new_name));
   const Inode& inode = state().inode(number);
-  if (inode.device != target.handle().inode().device) return fail_errno(what, EXDEV);
+  if (inode.mount != target.handle().inode().mount) return fail_errno(what, EXDEV);
   NB_TRY(target.check_changeable("link"));
   if (inode.immutable || inode.type == FileType::directory || !state().options.hard_links) {
     return fail_errno(what, EPERM);
@@ -158,7 +158,7 @@ Status SimDirectory::rename(std::string_view name, Directory& to, std::string_vi
   const InodeNumber to_number = target.handle().number();
   NB_TRY_ASSIGN(const Gate gate, state().enter(SimOperation::rename, handle().number(), name, to_number, new_name));
   if (gate == Gate::pretend) return {};
-  if (handle().inode().device != target.handle().inode().device) {
+  if (handle().inode().mount != target.handle().inode().mount) {
     return fail_errno(context_pair("rename", name, new_name), EXDEV);
   }
   NB_TRY_ASSIGN(const InodeNumber number, look_up("rename", name));

@@ -195,7 +195,14 @@ void SimFileSystem::mount(std::string_view path) {
   const std::lock_guard lock(m_state->mutex);
   const sim::InodeNumber top = m_state->find_path(path);
   m_state->inode(top).mount_root = true;
-  m_state->set_device(top, m_state->next_device++);
+  m_state->set_mount(top, m_state->next_device++, m_state->next_mount++);
+}
+
+void SimFileSystem::bind(std::string_view path) {
+  const std::lock_guard lock(m_state->mutex);
+  const sim::InodeNumber top = m_state->find_path(path);
+  m_state->inode(top).mount_root = true;
+  m_state->set_mount(top, m_state->inode(top).device, m_state->next_mount++);
 }
 
 }  // namespace nb::fs

@@ -27,6 +27,7 @@ class State;
 
 struct SimOptions {
   std::uint64_t total_bytes = std::uint64_t{1} << 40;  // counted in blocks of 4 KiB of file content
+  std::size_t most_read_bytes = ~std::size_t{0};  // what one read_at gives at most
   bool xattrs = true;               // if not, setting one is Errc::unsupported and there are none
   bool hard_links = true;           // if not, link is Errc::not_permitted (EPERM, as FAT answers)
   bool reflink = true;              // if not, clones answer false, as on ext4
@@ -116,6 +117,8 @@ class SimFileSystem {
   void clear_immutable(std::string_view path);
   // Makes this directory, with all in it, another file system.
   void mount(std::string_view path);
+  // Makes it another mount of the same file system, as mount --bind does.
+  void bind(std::string_view path);
 
  private:
   explicit SimFileSystem(std::shared_ptr<sim::State> state);

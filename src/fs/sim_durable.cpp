@@ -144,6 +144,7 @@ std::shared_ptr<State> State::after_crash(CrashChoice choice) const {
   after->m_next_inode = m_next_inode;
   after->m_ticks = m_ticks;
   after->next_device = next_device;
+  after->next_mount = next_mount;
   after->settle();
   return after;
 }

@@ -30,7 +30,7 @@ Result<std::size_t> SimFile::read_at(std::uint64_t offset, std::span<std::byte> 
   const auto lock = handle().lock();
   NB_TRY(state().check_alive());
   NB_TRY(check_range(offset, 0));
-  return handle().inode().content.read(offset, out);
+  return handle().inode().content.read(offset, out.first(std::min(out.size(), state().options.most_read_bytes)));
 }
 
 Status SimFile::check_writable() const {

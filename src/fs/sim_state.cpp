@@ -46,6 +46,7 @@ State::State(const SimOptions& chosen) : options(chosen) {
   NB_ASSERT(root == k_root);
   Inode& made = inode(root);
   made.device = next_device++;
+  made.mount = next_mount++;
   made.mount_root = true;
   made.links = 2;
 }
@@ -110,10 +111,10 @@ Result<Stat> State::stat(InodeNumber number) {
   stat.mode = from.attributes.mode;
   stat.owner = from.attributes.owner;
   stat.size = from.content.size();
-  stat.allocated_bytes = from.content.blocks() * k_block_bytes;
   stat.mtime = from.attributes.mtime;
   stat.ctime = from.attributes.ctime;
   stat.device = from.device;
+  stat.mount = from.mount;
   stat.inode = number;
   stat.links = from.links;
   stat.node = from.node;
@@ -138,6 +139,7 @@ InodeNumber State::make_inode(FileType type, InodeNumber parent) {
   Inode made;
   made.type = type;
   made.device = parent == k_no_inode ? 0 : inode(parent).device;
+  made.mount = parent == k_no_inode ? 0 : inode(parent).mount;
   made.attributes.mode = first_mode(type);
   made.attributes.mtime = now;
   made.attributes.ctime = now;
@@ -166,9 +168,10 @@ void State::change_ctime(InodeNumber number) {
   change(number, std::move(ctime));
 }
 
-void State::set_device(InodeNumber top, std::uint64_t device) {
+void State::set_mount(InodeNumber top, std::uint64_t device, std::uint64_t mount) {
   inode(top).device = device;
-  for (const auto& [name, number] : names.names(top)) set_device(number, device);
+  inode(top).mount = mount;
+  for (const auto& [name, number] : names.names(top)) set_mount(number, device, mount);
 }
 
 void State::release(InodeNumber number) {

@@ -51,6 +51,7 @@ struct Inode {
   std::string target;  // of a symlink
   DeviceNumber node;
   std::uint64_t device = 0;
+  std::uint64_t mount = 0;
   bool immutable = false;
   bool mount_root = false;
 
@@ -94,7 +95,8 @@ class State {
   void change(InodeNumber number, AttributeChange change);
   void touch(InodeNumber number);
   void change_ctime(InodeNumber number);
-  void set_device(InodeNumber top, std::uint64_t device);
+  // Everything below `top`, itself included, is seen through another mount: of `device`.
+  void set_mount(InodeNumber top, std::uint64_t device, std::uint64_t mount);
   void hold(InodeNumber number) { ++inode(number).handles; }
   void release(InodeNumber number);
   void release_if_dead(const Inode& inode);
@@ -123,6 +125,7 @@ class State {
   std::set<SimOperation> ignored;
   std::function<void(const SimEvent&)> hook;
   std::uint64_t next_device = 1;
+  std::uint64_t next_mount = 1;
 
  private:
   using Participates = std::function<bool(const NameChange&)>;

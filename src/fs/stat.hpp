@@ -45,10 +45,10 @@ struct Stat {
   std::uint32_t mode = 0;  // the 07777 bits only
   Owner owner;
   std::uint64_t size = 0;  // of a regular file, in bytes; 0 for every other type
-  std::uint64_t allocated_bytes = 0;
   Timestamp mtime;
   Timestamp ctime;
-  std::uint64_t device = 0;  // equal for two files exactly if rename and link work between them (btrfs: a subvolume)
+  std::uint64_t device = 0;  // the file system (btrfs: the subvolume)
+  std::uint64_t mount = 0;   // which mount of it shows the file here; 0 where the kernel (before 5.8) does not tell
   std::uint64_t inode = 0;
   std::uint64_t links = 1;
   DeviceNumber node;       // of a device file
@@ -59,6 +59,11 @@ struct Stat {
 // The same inode of a file system, without a change between: any change of content or metadata moves ctime.
 inline bool is_same_state(const Stat& a, const Stat& b) {
   return a.inode == b.inode && a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime;
+}
+
+// Whether rename and link work between the two: not between file systems, and not between two mounts of one either.
+[[nodiscard]] inline bool same_mount(const Stat& a, const Stat& b) {
+  return a.device == b.device && a.mount == b.mount;
 }
 
 struct Xattr {

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "fs/metadata.hpp"
+
 namespace nb::scan {
 namespace {
 
-constexpr std::string_view k_control_name = ".nbackup";
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 
 // The target of a symlink that is kept as a file (fs/kept_metadata.hpp).
 Result<std::string> kept_target(const fs::Directory& directory, const std::string& name, std::uint64_t size) {
   NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
   std::string target(static_cast<std::size_t>(size), '\0');
-  NB_TRY_ASSIGN(const std::size_t got, file->read_at(0, std::as_writable_bytes(std::span(target))));
+  NB_TRY_ASSIGN(const std::size_t got, fs::read_fully(*file, 0, std::as_writable_bytes(std::span(target))));
   if (got != target.size() || target.find('\0') != std::string::npos) return fail(Errc::unreadable, "symlink " + name);
   return target;
 }
@@ -100,7 +101,7 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
   out.entries.reserve(names.size());
   out.stats.reserve(names.size());
   for (const fs::NamedType& item : names) {
-    if (item.name == k_control_name) continue;
+    if (is_reserved_name(item.name)) continue;
     if (path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
       out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + path.str() + "/" + item.name});
       out.partial = true;
@@ -166,8 +167,8 @@ Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const ha
     const std::uint64_t end = data ? std::min(size, start + data->length) : size;
     while (offset < end) {
       const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(end - offset, buffer.size()));
-      NB_TRY_ASSIGN(const std::size_t got, file.read_at(offset, std::span(buffer).first(want)));
-      if (got == 0) return fail(Errc::changed, "read");
+      NB_TRY_ASSIGN(const std::size_t got, fs::read_fully(file, offset, std::span(buffer).first(want)));
+      if (got < want) return fail(Errc::changed, "read");
       hasher.update(ByteView(buffer).first(got));
       offset += got;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lister: reads one directory into the entries that the protocol compares. Source and sink use the same one, so that an
-// unchanged directory has the same digest on both sides. Never lists `.nbackup`, and nothing that the filter excludes.
+// unchanged directory has the same digest on both sides. Never lists a reserved name (base/rel_path.hpp), and nothing
+// that the filter excludes.
 #pragma once
 
 #include <optional>

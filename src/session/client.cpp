@@ -169,6 +169,7 @@ class Run {
       message.single_name = *setup.tree.single_name();
     }
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    if (opened.set) setup.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
@@ -238,6 +239,7 @@ class Run {
     request.shape = single ? SourceShape::single_file : SourceShape::tree;
     request.mode = mode_of(m_job.options.flags);
     request.lifetime = txn::Lifetime::ephemeral;
+    request.source_set = opened.set;
     request.offered_secret.assign(secret.stored().begin(), secret.stored().end());
     request.client = m_job.client;
     request.transaction = m_transaction;

@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/deletion.hpp"
 
-#include "txn/file_set.hpp"
+#include "base/rel_path.hpp"
 
 namespace nb::session {
 
-bool Deletion::is_protected(const Doomed& doomed, std::uint64_t device) const {
-  if (doomed.path.name() == txn::k_control_name || doomed.stat.device != device || doomed.stat.mount_root) return true;
+bool Deletion::is_protected(const Doomed& doomed) const {
+  if (is_reserved_name(doomed.path.name())) return true;
   return m_rules != nullptr && m_rules->check(doomed.path, doomed.stat.type) == filter::Verdict::exclude;
+}
+
+Result<bool> Deletion::is_mounted(const fs::Stat& stat) {
+  if (stat.mount_root) return true;
+  if (!m_root_stat) {
+    NB_TRY_ASSIGN(m_root_stat, m_root.stat());
+  }
+  return !fs::same_mount(stat, *m_root_stat);
 }
 
 // Depth first. Directories are opened by path and closed before their children are, so that depth costs no descriptors.
 Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   Judged judged;
+  NB_TRY_ASSIGN(const bool mounted, is_mounted(doomed.stat));
+  if (mounted) {
+    judged.whole = false;
+    judged.mounts.push_back(doomed.path);
+    return judged;
+  }
   if (doomed.stat.type != fs::FileType::directory) {
     judged.visited.push_back(doomed.path);
     return judged;
@@ -28,12 +42,13 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   }
   std::vector<Doomed> parts;
   for (const Doomed& child : children) {
-    if (is_protected(child, doomed.stat.device)) {
+    if (is_protected(child)) {
       judged.whole = false;
       continue;
     }
     NB_TRY_ASSIGN(Judged below, judge(child));
     judged.visited.insert(judged.visited.end(), below.visited.begin(), below.visited.end());
+    judged.mounts.insert(judged.mounts.end(), below.mounts.begin(), below.mounts.end());
     judged.whole &= below.whole;
     if (below.whole) {
       parts.push_back(child);
@@ -57,6 +72,9 @@ Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::f
     error.context = "delete " + doomed.path.str();
     m_reporter.problem(error);
     return std::vector<Doomed>{};
+  }
+  for (const RelPath& path : judged->mounts) {
+    m_reporter.problem({Errc::cross_device, 0, "delete " + path.str()});
   }
   m_entries += judged->visited.size();
   for (const RelPath& path : judged->visited) visit(path);

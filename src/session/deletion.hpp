@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deletion: plans what leaves the set. Looks at everything below a doomed directory first: what the filter protects, a
-// nested file set and anything on another file system stay, and so does the directory above them. Used by Sink.
+// nested file set and whatever is mounted there stay, and so does the directory above them; a mount that stays is
+// reported. Used by Sink.
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "filter/rules.hpp"
 #include "fs/directory.hpp"
@@ -35,14 +37,17 @@ class Deletion {
     bool whole = true;
     std::vector<Doomed> parts;          // if not whole
     std::vector<RelPath> visited;
+    std::vector<RelPath> mounts;        // what stays for being another mount
   };
   Result<Judged> judge(const Doomed& doomed);
-  [[nodiscard]] bool is_protected(const Doomed& doomed, std::uint64_t device) const;
+  [[nodiscard]] bool is_protected(const Doomed& doomed) const;
+  [[nodiscard]] Result<bool> is_mounted(const fs::Stat& stat);
 
   fs::Directory& m_root;
   const RelPath m_base;
   const filter::Rules* m_rules;
   Reporter& m_reporter;
+  std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
 };
 

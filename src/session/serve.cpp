@@ -39,10 +39,17 @@ class Server {
  private:
   Status session() {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
+    bool answered = false;
     while (true) {
-      NB_TRY_ASSIGN(const auto raw,
-                    receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query}));
+      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query,
+                                                                  wire::MessageType::goodbye}));
+      if (raw.type == wire::MessageType::goodbye) {
+        // The answer was all that the client wanted to know.
+        NB_TRY(wire::decode_message<wire::Goodbye>(raw.body));
+        return answered ? Status() : fail(Errc::protocol, "goodbye before anything was asked for");
+      }
       if (raw.type == wire::MessageType::query) {
+        answered = true;
         NB_TRY_ASSIGN(const auto query, wire::decode_message<wire::Query>(raw.body));
         NB_TRY(answer(query));
         continue;
@@ -69,14 +76,20 @@ class Server {
 
   // Waits for our own ghost, which may be in the middle of the commit that is asked about.
   Result<bool> was_committed(const wire::Query& query, std::uint64_t& generation) {
-    const auto path = resolve_target(query.destination, SourceShape::tree, MissingDirectory::leave, m_options.root);
-    if (!path || !path->exists) return false;
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, m_options.root));
+    // What does not say whether a file or a tree was pushed is taken for a file: that finds the set of either.
+    auto path =
+        resolve_target(query.destination, SourceShape::single_file, MissingDirectory::leave, m_options.root);
+    if (!path && path.error().code == Errc::not_found) return false;
+    NB_TRY(path);
+    if (!path->exists) return false;
+    NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(m_options.root));
+    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path->handle)));
     if (!found.is_set) return false;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
     const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);
-    NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock));
-    NB_TRY(txn::recover(*set, *lock, m_clock));
+    NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock,
+                                                                 may_go_on));
+    NB_TRY(txn::recover(*set, *lock, m_clock, may_go_on));
     NB_TRY(set->reload());
     generation = set->head().generation;
     const auto& recent = set->head().recent;
@@ -99,12 +112,21 @@ class Server {
     return request;
   }
 
+  // Everything of Open is checked before anything is made. A client has parsed its user's rules itself, so one that is
+  // wrong here is the client's fault.
+  static Result<filter::Rules> checked_rules(const wire::Open& open) {
+    auto rules = rules_of(open.filter_rules);
+    if (!rules) return fail(Errc::protocol, "filter rule: " + rules.error().context);
+    return rules;
+  }
+
   Status receive_push(const wire::Open& open) {
     if (m_options.read_only && mode_of(open.flags) == SinkMode::commit) {
       return fail(Errc::read_only, "this key may only read (serve --read-only)");
     }
+    NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
+    if (!open.secret.empty()) NB_TRY(hash::Secret::from_bytes(open.secret, Errc::protocol));
     NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request_of(open), m_clock));
-    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(open.filter_rules));
     wire::Opened opened;
     // One that goes with this run is nothing to be remembered by.
     if (setup.set && setup.set->format().lifetime == txn::Lifetime::permanent) {
@@ -130,9 +152,9 @@ class Server {
   }
 
   Status send_pull(const wire::Open& open) {
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(open.sources, open.client, m_options.root, m_clock));
-    NB_TRY_ASSIGN(const filter::Rules rules, rules_of(open.filter_rules));
+    NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(open.secret, Errc::protocol));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(open.sources, open.client, m_options.root, m_clock));
     wire::Opened opened;
     opened.secret = open.secret;
     if (setup.tree.implied_root()) opened.flags |= wire::k_flag_implied_root;

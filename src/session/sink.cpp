@@ -187,6 +187,7 @@ Status Sink::commit() {
   std::optional<InterruptShield> shield;
   txn::CommitOptions options;
   options.wait_readers = m_options.wait_readers;
+  options.go_on = [] { return !interrupt_requested(); };
   options.on_phase = [this](txn::CommitPhase phase) { m_reporter.phase(phase_of(phase)); };
   options.on_commit_point = [&shield] { shield.emplace(); };
   NB_TRY_ASSIGN(const txn::CommitOutcome outcome, m_target.transaction->commit(options));

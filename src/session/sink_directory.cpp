@@ -2,6 +2,8 @@
 // Sink, part two: where an announced directory is, and what is asked of the source about it.
 #include "session/sink.hpp"
 
+#include <algorithm>
+
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
 
@@ -108,7 +110,7 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (!stat) return locate_new(directory, std::nullopt);
   if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
-  if (commits() && stat->device != parent_stat.device) {
+  if (commits() && !fs::same_mount(*stat, parent_stat)) {
     return fail(Errc::cross_device, set_path(directory.path).str() +
                                         ": another file system is mounted here; unmount it, or exclude it");
   }
@@ -178,8 +180,7 @@ Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const Sin
   if (m_options.mode == SinkMode::verify) return {};
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(message.path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
-  const bool only_control = names.size() == 1 && names.front().name == txn::k_control_name;
-  if (names.empty() || only_control) return {};
+  if (std::all_of(names.begin(), names.end(), [](const auto& each) { return is_reserved_name(each.name); })) return {};
   return fail(Errc::guard_empty_source,
               "/" + message.path.str() + ": is it mounted? If it is meant to be empty, run with --allow-empty");
 }

@@ -25,9 +25,16 @@ Result<hash::Secret> secret_for(const SinkRequest& request) {
   return hash::Secret::from_bytes(request.offered_secret, Errc::protocol);
 }
 
+// The other side reads the set under a reader's lock until the session ends, for which the commit would wait.
+Status check_not_source(const SinkRequest& request, const txn::FileSet& set) {
+  if (request.mode != SinkMode::commit || !request.source_set || set.format().uuid != *request.source_set) return {};
+  return fail(Errc::path, "source and destination lie in one file set; push copies within a set, pull does not");
+}
+
 Status open_set(const SinkRequest& request, txn::Located found, SinkSetup& setup) {
   if (found.is_set) {
     NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
+    NB_TRY(check_not_source(request, *setup.set));
     return guard_set(request, found, setup.set.get());
   }
   NB_TRY(guard_set(request, found, nullptr));
@@ -46,13 +53,14 @@ Status take_locks(const SinkRequest& request, Clock& clock, SinkSetup& setup) {
   if (request.mode != SinkMode::commit) {
     if (!setup.set) return {};
     NB_TRY(finish_interrupted(*setup.set, request.client, clock));
-    NB_TRY_ASSIGN(setup.reader, txn::ReaderLock::acquire(*setup.set, k_reader_wait, clock));
+    NB_TRY_ASSIGN(setup.reader, txn::ReaderLock::acquire(*setup.set, k_reader_wait, clock, may_go_on));
     return {};
   }
   const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
-  NB_TRY_ASSIGN(setup.writer, txn::WriterLock::acquire(*setup.set, note, request.wait, clock));
+  NB_TRY_ASSIGN(setup.writer, txn::WriterLock::acquire(*setup.set, note, request.wait, clock, may_go_on));
   NB_FAILPOINT("session.sink.locked");
-  NB_TRY_ASSIGN(setup.transaction, txn::Transaction::begin(*setup.set, *setup.writer, request.transaction, clock));
+  NB_TRY_ASSIGN(setup.transaction, txn::Transaction::begin(*setup.set, *setup.writer, request.transaction, clock,
+                                                           may_go_on));
   return {};
 }
 
@@ -80,7 +88,8 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));
   setup.new_name = std::move(path.new_name);
   if (path.exists) {
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path.directory, request.stay_within));
+    NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(request.stay_within));
+    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path.handle)));
     setup.base = found.below;
     NB_TRY(open_set(request, std::move(found), setup));
   }

@@ -21,6 +21,7 @@ struct SinkRequest {
   SinkMode mode = SinkMode::commit;
   txn::Lifetime lifetime = txn::Lifetime::permanent;  // of a set that has to be made
   std::optional<wire::Id> expected_set;      // the guard: this set, or Errc::guard_set_missing
+  std::optional<wire::Id> source_set;        // the set that a pull reads from, where it lies in one
   Bytes offered_secret;                      // for a new set
   std::string client;
   txn::TxId transaction{};

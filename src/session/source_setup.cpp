@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "session/interrupt.hpp"
+#include "session/user_path.hpp"
 #include "txn/locate.hpp"
 #include "txn/transaction.hpp"
 
@@ -11,15 +13,24 @@ namespace {
 
 constexpr std::chrono::seconds k_reader_wait{60};
 
-Status lock_set(const std::string& directory, const std::string& client, Clock& clock, SourceSetup& setup) {
-  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(directory, std::nullopt));
+// Where the set of a source is looked for from: a directory that was named is perhaps a set's root itself.
+Result<std::unique_ptr<fs::Directory>> start_of(SourcePath path) {
+  if (!path.name) return std::move(path.handle);
+  Result<std::unique_ptr<fs::Directory>> named = path.handle->open_directory(*path.name);
+  return named ? std::move(named) : std::move(path.handle);
+}
+
+Status lock_set(const fs::PathRoot& bounds, SourcePath path, const std::string& client, Clock& clock,
+                SourceSetup& setup) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> start, start_of(std::move(path)));
+  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(start)));
   if (!found.is_set) return {};
   setup.view = scan::MetadataView::kept;
   NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(found.root)));
   const auto same = [&set](const auto& other) { return other->format().uuid == set->format().uuid; };
   if (std::any_of(setup.sets.begin(), setup.sets.end(), same)) return {};
   NB_TRY(finish_interrupted(*set, client, clock));
-  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock));
+  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
   setup.sets.push_back(std::move(set));
   setup.locks.push_back(std::move(lock));
   return {};
@@ -27,12 +38,20 @@ Status lock_set(const std::string& directory, const std::string& client, Clock& 
 
 }  // namespace
 
+void SourceSetup::release(const txn::Uuid& set) {
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (sets[i]->format().uuid == set) locks[i].reset();
+  }
+}
+
+bool may_go_on() { return !interrupt_requested(); }
+
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock) {
   NB_TRY_ASSIGN(const bool needed, set.needs_recovery());
   if (!needed) return {};
   const txn::LockNote note = txn::lock_note_of_this_process(client, {}, clock);
-  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(set, note, k_reader_wait, clock));
-  NB_TRY(txn::recover(set, *lock, clock));
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(set, note, k_reader_wait, clock, may_go_on));
+  NB_TRY(txn::recover(set, *lock, clock, may_go_on));
   return {};
 }
 
@@ -40,7 +59,12 @@ Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const
                                   const std::optional<std::string>& stay_within, Clock& clock) {
   NB_TRY_ASSIGN(SourceTree tree, SourceTree::open(sources, stay_within));
   SourceSetup setup{std::move(tree), scan::MetadataView::plain, {}, {}};
-  for (const std::string& directory : setup.tree.directories()) NB_TRY(lock_set(directory, client, clock, setup));
+  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
+  for (const std::string& source : sources) {
+    Result<SourcePath> path = resolve_source(source, stay_within);
+    // One that is missing is among the tree's problems.
+    if (path) NB_TRY(lock_set(bounds, std::move(*path), client, clock, setup));
+  }
   return setup;
 }
 

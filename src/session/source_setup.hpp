@@ -18,14 +18,22 @@ struct SourceSetup {
   SourceTree tree;
   scan::MetadataView view = scan::MetadataView::plain;
   std::vector<std::unique_ptr<txn::FileSet>> sets;
-  std::vector<std::unique_ptr<txn::ReaderLock>> locks;
+  std::vector<std::unique_ptr<txn::ReaderLock>> locks;  // one for each set
+
+  // Gives up the lock on `set`, which is where the sink writes: it holds the writer's lock by now, so nobody else can
+  // commit, and its own commit, which comes after everything was read, must not wait for its own source.
+  void release(const txn::Uuid& set);
 };
+
+// What every wait for a lock asks (txn::GoOn).
+bool may_go_on();
 
 // A commit that was cut off must be finished before anybody reads: half of each generation is what nobody asked for.
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock);
 
 // Opens the sources; where they lie in a file set, finishes a commit that was interrupted there and keeps later ones
-// waiting while this lives.
+// waiting while this lives. A set whose root lies above `stay_within` is left alone: what is below it is then read as a
+// plain tree.
 Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
                                   const std::optional<std::string>& stay_within, Clock& clock);
 

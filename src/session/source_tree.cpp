@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "fs/posix_directory.hpp"
 #include "session/user_path.hpp"
 
 namespace nb::session {
@@ -51,7 +50,7 @@ SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
 
 Status SourceTree::add(const std::string& source, const std::optional<std::string>& stay_within) {
   NB_TRY_ASSIGN(SourcePath path, resolve_source(source, stay_within));
-  NB_TRY_ASSIGN(auto directory, fs::open_user_directory(path.directory));
+  std::unique_ptr<fs::Directory> directory = std::move(path.handle);
   if (path.name) {
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
     m_single_name = stat.type == fs::FileType::directory ? std::nullopt : path.name;
@@ -68,7 +67,8 @@ Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
     const Status added = tree.add(source, stay_within);
     if (added) continue;
     Error error = added.error();
-    error.context = "source " + source;
+    const bool explains_itself = error.code == Errc::path && error.sys_errno == 0;
+    error.context = explains_itself ? "source " + error.context : "source " + source;
     if (sources.size() == 1) error.code = Errc::path;
     if (error.code == Errc::path) return tl::make_unexpected(std::move(error));
     tree.m_problems.push_back(std::move(error));
@@ -92,16 +92,6 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
   const Root& root = m_roots[directory.origins.front()];
   if (directory.path.is_root()) return root.path;
   return (root.path == "/" ? "" : root.path) + "/" + directory.path.str();
-}
-
-std::vector<std::string> SourceTree::directories() const {
-  std::vector<std::string> paths;
-  for (const Root& root : m_roots) {
-    const auto stat = root.only ? root.directory->stat_at(*root.only) : fail(Errc::not_found, "");
-    const bool is_directory = stat && stat->type == fs::FileType::directory;
-    paths.push_back(is_directory ? (root.path == "/" ? "" : root.path) + "/" + *root.only : root.path);
-  }
-  return paths;
 }
 
 std::vector<std::string> SourceTree::mounted_sources() const {

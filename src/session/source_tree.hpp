@@ -44,8 +44,6 @@ class SourceTree {
   [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
   // Absolute path of the file system object at `path`, for messages and the record of mount points.
   [[nodiscard]] std::string absolute(const SourceDirectory& directory) const;
-  // Absolute real paths of the directories that hold the sources, for finding the file set they lie in.
-  [[nodiscard]] std::vector<std::string> directories() const;
   // Sources that are themselves mount points.
   [[nodiscard]] std::vector<std::string> mounted_sources() const;
 

@@ -1,40 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/user_path.hpp"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
 
 #include "base/rel_path.hpp"
-#include "txn/file_set.hpp"
+#include "fs/path_root.hpp"
+#include "fs/posix_directory.hpp"
 
 namespace nb::session {
 namespace {
-
-Result<std::string> real_path(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
-  if (!real) return fail_errno(path);
-  return std::string(real.get());
-}
-
-bool lies_within(const std::string& path, const std::string& root) {
-  return path == root || root == "/" || (path.starts_with(root) && path[root.size()] == '/');
-}
-
-Status confine(const std::string& real, const std::optional<std::string>& stay_within) {
-  if (!stay_within || lies_within(real, *stay_within)) return {};
-  return fail(Errc::path, real + " lies outside " + *stay_within + ", which serve --root confines this key to");
-}
-
-// Relative paths start at --root, or where this process runs (the home directory under sshd).
-std::string from_start(const std::string& path, const std::optional<std::string>& stay_within) {
-  if (path.empty()) return stay_within.value_or(".");
-  if (path.front() == '/' || !stay_within) return path;
-  return *stay_within + "/" + path;
-}
 
 std::string strip_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -62,38 +36,43 @@ bool means_content(const std::string& source) {
   return last == "." || last == "..";
 }
 
-}  // namespace
-
-std::optional<std::string> entry_named_by(const std::string& source) {
-  if (means_content(source)) return std::nullopt;
-  return split_last(source).name;
+Status check_not_reserved(const std::string& path) {
+  if (!has_reserved_name(path)) return {};
+  return fail(Errc::path, path + ": what nbackup keeps beside a file set is neither copied nor written to");
 }
 
-Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within) {
-  const std::string path = from_start(source, stay_within);
+Result<SourcePath> source_in(const fs::PathRoot& root, const std::string& source) {
   SourcePath out;
-  if (means_content(path) || source.empty()) {
-    NB_TRY_ASSIGN(out.directory, real_path(path));
-  } else {
-    const Split split = split_last(path);
-    NB_TRY_ASSIGN(out.directory, real_path(split.directory));
-    if (!is_safe_name(split.name)) return fail(Errc::path, "name not usable");
-    out.name = split.name;
+  if (means_content(source)) {
+    NB_TRY_ASSIGN(out.handle, root.open_directory(source));
+    return out;
   }
-  // The parent of --root itself lies outside, but naming --root from there is the plainest way to ask for it.
-  if (stay_within && out.name && join(out.directory, *out.name) == *stay_within) return out;
-  NB_TRY(confine(out.directory, stay_within));
+  const Split split = split_last(source);
+  if (!is_safe_name(split.name)) return fail(Errc::path, "name not usable");
+  out.name = split.name;
+  if (root.is_top(source)) {
+    // The parent of --root itself lies outside, but naming --root from there is the plainest way to ask for it.
+    const Split top = split_last(root.top_path());
+    out.name = top.name;
+    NB_TRY_ASSIGN(out.handle, fs::open_user_directory(top.directory));
+    return out;
+  }
+  NB_TRY_ASSIGN(out.handle, root.open_directory(split.directory));
   return out;
 }
 
-namespace {
-
-Result<TargetPath> in_parent(const std::string& path, const std::optional<std::string>& stay_within) {
-  const Split split = split_last(path);
+Result<TargetPath> existing(const fs::PathRoot& root, const std::string& path) {
   TargetPath out;
-  NB_TRY_ASSIGN(out.directory, real_path(split.directory));
-  NB_TRY(confine(out.directory, stay_within));
-  if (!is_safe_name(split.name) || split.name == txn::k_control_name) {
+  NB_TRY_ASSIGN(out.handle, root.open_directory(path));
+  NB_TRY_ASSIGN(out.directory, fs::real_path_of(*out.handle));
+  NB_TRY(check_not_reserved(out.directory));
+  return out;
+}
+
+Result<TargetPath> in_parent(const fs::PathRoot& root, const std::string& path) {
+  const Split split = split_last(path);
+  NB_TRY_ASSIGN(TargetPath out, existing(root, split.directory));
+  if (!is_safe_name(split.name) || is_reserved_name(split.name)) {
     return fail(Errc::path, "destination " + path + ": name not usable");
   }
   out.new_name = split.name;
@@ -104,28 +83,37 @@ Result<TargetPath> make_target(const TargetPath& parent, MissingDirectory missin
   TargetPath out;
   out.directory = join(parent.directory, *parent.new_name);
   out.exists = missing == MissingDirectory::make;
-  if (out.exists && ::mkdir(out.directory.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno(out.directory);
+  if (out.exists) {
+    NB_TRY_ASSIGN(out.handle, fs::PathRoot::make_directory(*parent.handle, *parent.new_name));
+  }
   return out;
 }
 
 }  // namespace
 
+std::optional<std::string> entry_named_by(const std::string& source) {
+  if (means_content(source)) return std::nullopt;
+  return split_last(source).name;
+}
+
+Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within) {
+  NB_TRY_ASSIGN(const fs::PathRoot root, fs::PathRoot::open(stay_within));
+  NB_TRY_ASSIGN(SourcePath out, source_in(root, source));
+  NB_TRY_ASSIGN(out.directory, fs::real_path_of(*out.handle));
+  NB_TRY(check_not_reserved(out.name ? join(out.directory, *out.name) : out.directory));
+  return out;
+}
+
 Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape, MissingDirectory missing,
                                   const std::optional<std::string>& stay_within) {
-  const std::string full = from_start(destination, stay_within);
-  const bool slash = full.back() == '/';
-  const std::string path = strip_slashes(full);
-  struct ::stat info {};
-  const bool there = ::stat(path.c_str(), &info) == 0;
-  if (!there && errno != ENOENT) return fail_errno(path);
-  if (there && S_ISDIR(info.st_mode)) {
-    TargetPath out;
-    NB_TRY_ASSIGN(out.directory, real_path(path));
-    NB_TRY(confine(out.directory, stay_within));
-    return out;
-  }
+  NB_TRY_ASSIGN(const fs::PathRoot root, fs::PathRoot::open(stay_within));
+  const bool slash = !destination.empty() && destination.back() == '/';
+  const std::string path = strip_slashes(destination);
+  const Result<fs::Stat> there = root.stat(path);
+  if (!there && there.error().code != Errc::not_found) return tl::make_unexpected(there.error());
+  if (there && there->type == fs::FileType::directory) return existing(root, path);
   if (there && (slash || shape == SourceShape::tree)) return fail(Errc::path, path + " is not a directory");
-  NB_TRY_ASSIGN(const TargetPath parent, in_parent(path, stay_within));
+  NB_TRY_ASSIGN(TargetPath parent, in_parent(root, path));
   if (shape == SourceShape::single_file && !slash) return parent;
   return make_target(parent, missing);
 }

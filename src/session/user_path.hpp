@@ -2,20 +2,24 @@
 // Path strings as users write them, resolved on the machine they name, with rsync's rules for trailing slashes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "fs/directory.hpp"
 
 namespace nb::session {
 
 struct SourcePath {
-  std::string directory;            // absolute and real
+  std::unique_ptr<fs::Directory> handle;  // what was found: go on from here, not from the path
+  std::string directory;            // absolute and real, for messages
   std::optional<std::string> name;  // one entry of it; none: the directory's whole content
 };
 
 // `dir/`, `.`, `..`, `dir/.` and `/` mean content; everything else the last component as an entry of its directory.
-// With `stay_within` (absolute, real) a relative path starts there, and one that leads outside is Errc::path.
+// With `stay_within` (a directory) a relative path starts there, and one that leads outside is Errc::path, as is one
+// that names what nbackup keeps beside a file set.
 Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within);
 
 // The entry that such a source is about, as written; nothing where it means content.
@@ -24,7 +28,8 @@ std::optional<std::string> entry_named_by(const std::string& source);
 enum class MissingDirectory : std::uint8_t { make, leave };
 
 struct TargetPath {
-  std::string directory;                // absolute and real where it exists
+  std::unique_ptr<fs::Directory> handle;  // null where it does not exist: go on from here, not from the path
+  std::string directory;                // absolute and real where it exists, for messages
   bool exists = true;                   // false only with MissingDirectory::leave
   std::optional<std::string> new_name;  // a single file takes this name
 };

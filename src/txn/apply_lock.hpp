@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "base/clock.hpp"
-#include "txn/file_set.hpp"
+#include "txn/lock.hpp"
 
 namespace nb::txn {
 
 // Errc::readers_busy if readers hold it for longer than `wait`.
-Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::seconds wait, Clock& clock);
+Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::seconds wait, Clock& clock,
+                                                  const GoOn& go_on = {});
 
 }  // namespace nb::txn

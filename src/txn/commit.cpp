@@ -15,9 +15,11 @@ void enter(const CommitOptions& options, CommitPhase phase) {
 }
 
 // A failed sync is never tried again: the kernel has dropped the data and would report success.
-void give_up_stage(TransactionState& state) {
+Error give_up_stage(TransactionState& state, Error error) {
   state.progress = Progress::poisoned;
-  poison(*state.stage.directories.top);
+  const Status poisoned = poison(state.set, state.id, *state.stage.directories.top);
+  if (!poisoned) error.context += "; the stage could not be marked as lost: " + poisoned.error().message();
+  return error;
 }
 
 Result<Durability> prepare(TransactionState& state, Prepare& checks) {
@@ -29,7 +31,9 @@ Result<Durability> prepare(TransactionState& state, Prepare& checks) {
   NB_TRY(checks.hold_reserve());
   NB_FAILPOINT("txn.prepare.reserved");
   Result<Durability> synced = sync_stage(*state.device, state.set.control(), state.stage);
-  if (!synced && synced.error().code == Errc::sync_failed) give_up_stage(state);
+  if (!synced && synced.error().code == Errc::sync_failed) {
+    return tl::make_unexpected(give_up_stage(state, synced.error()));
+  }
   NB_TRY(synced);
   NB_FAILPOINT("txn.prepare.synced");
   return synced;
@@ -51,12 +55,24 @@ Status make_journal(TransactionState& state, const Closers& closers) {
   return written;
 }
 
+// A rename that reports a failure may have happened all the same (half of one that is made of link and unlink, or a
+// network file system that lost the answer). The next recovery commits whatever has the journal's name.
+Status not_renamed(TransactionState& state, const Error& error) {
+  // The name was taken, and not by us.
+  if (error.code == Errc::exists) return tl::make_unexpected(error);
+  const auto standing = find_name(state.set.control(), k_journal_name);
+  if (standing && !*standing) return tl::make_unexpected(error);
+  state.progress = Progress::ended;
+  return fail(Errc::in_doubt, error.message());
+}
+
 // From the successful return on the new generation is decided.
 Status pass_commit_point(TransactionState& state, const CommitOptions& options) {
   fs::Directory& control = state.set.control();
   if (options.on_commit_point) options.on_commit_point();
   NB_FAILPOINT("txn.commit.ready");
-  NB_TRY(control.rename(k_journal_new_name, control, k_journal_name, fs::RenameMode::no_replace));
+  const Status renamed = control.rename(k_journal_new_name, control, k_journal_name, fs::RenameMode::no_replace);
+  if (!renamed) return not_renamed(state, renamed.error());
   state.progress = Progress::ended;
   Status synced = failpoint("txn.commit.renamed");
   if (synced) synced = control.sync();
@@ -90,16 +106,21 @@ Result<CommitOutcome> apply_and_seal(TransactionState& state, const Journal& jou
   CommitOutcome outcome;
   outcome.changed = true;
   outcome.generation = journal.header().generation;
-  outcome.conflicts = context.conflicts.all().value_or(std::vector<RelPath>());
+  outcome.conflicts = context.conflicts.all();
   context.conflicts.tidy();
   outcome.durable = *sealed == Durability::sure;
   return outcome;
 }
 
 Result<CommitOutcome> commit_prepared(TransactionState& state, const CommitOptions& options, const Prepare& checks) {
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, take_apply_lock(state.set, options.wait_readers, state.clock));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock,
+                take_apply_lock(state.set, options.wait_readers, state.clock, options.go_on));
   NB_FAILPOINT("txn.commit.locked");
   NB_TRY(make_journal(state, checks.closers()));
+  if (options.go_on && !options.go_on()) {
+    static_cast<void>(remove_if_there(state.set.control(), k_journal_new_name));
+    return fail(Errc::interrupted, "before the commit point");
+  }
   NB_TRY(pass_commit_point(state, options));
   Result<Journal> journal = Journal::open(state.set.control(), k_journal_name);
   if (!journal) return fail(Errc::in_doubt, journal.error().message());

@@ -8,8 +8,6 @@
 namespace nb::txn {
 namespace {
 
-constexpr std::size_t k_max_recent = 64;
-
 Status copy(Spool& spool, JournalWriter& journal) {
   NB_TRY_ASSIGN(RecordCursor cursor, spool.read());
   while (true) {

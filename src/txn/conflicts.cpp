@@ -23,6 +23,15 @@ Result<std::string> free_name(const fs::Directory& directory, std::uint64_t slot
   return fail(Errc::foreign_edit, "too many conflicts at one name");
 }
 
+// Where the file `name` in conflict/<id>/ was.
+Result<RelPath> noted_path(const fs::Directory& from, const std::string& name) {
+  NB_TRY_ASSIGN(const Bytes note, read_small_file(from, name + std::string(k_note_suffix)));
+  std::string_view text = as_text(note);
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.empty()) return fail(Errc::bad_set, name + ": empty note");
+  return RelPath::parse(text, Errc::bad_set);
+}
+
 }  // namespace
 
 Result<fs::Directory*> Conflicts::directory() {
@@ -71,22 +80,26 @@ Status Conflicts::give_back(std::uint64_t slot, fs::Directory& parent, std::stri
   return remove_if_there(*from, kept + std::string(k_note_suffix));
 }
 
-Result<std::vector<RelPath>> Conflicts::all() {
+std::vector<RelPath> Conflicts::all() {
   std::vector<RelPath> paths = m_in_place;
-  NB_TRY_ASSIGN(fs::Directory* const from, directory());
-  if (from == nullptr) return paths;
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, from->list());
-  for (const fs::NamedType& entry : entries) {
-    if (entry.name.ends_with(k_note_suffix)) continue;
-    NB_TRY_ASSIGN(const Bytes note, read_small_file(*from, entry.name + std::string(k_note_suffix)));
-    std::string_view text = as_text(note);
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    NB_TRY_ASSIGN(RelPath path, RelPath::parse(text, Errc::bad_set));
-    paths.push_back(std::move(path));
-  }
+  if (Status added = add_taken(paths); !added) paths.push_back(place());
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   return paths;
+}
+
+RelPath Conflicts::place() const { return RelPath().child(k_control_name).child(k_conflict_name).child(id_text(m_id)); }
+
+Status Conflicts::add_taken(std::vector<RelPath>& paths) {
+  NB_TRY_ASSIGN(fs::Directory* const from, directory());
+  if (from == nullptr) return {};
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, from->list());
+  for (const fs::NamedType& entry : entries) {
+    if (entry.name.ends_with(k_note_suffix)) continue;
+    Result<RelPath> path = noted_path(*from, entry.name);
+    paths.push_back(path ? std::move(*path) : place().child(entry.name));
+  }
+  return {};
 }
 
 void Conflicts::tidy() {

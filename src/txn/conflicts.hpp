@@ -24,14 +24,17 @@ class Conflicts {
   Status give_back(std::uint64_t slot, fs::Directory& parent, std::string_view name);
   // Reports a foreign edit that stays where it is.
   void note_in_place(const RelPath& path) { m_in_place.push_back(path); }
-  // All that there is, also from an interrupted earlier attempt.
-  Result<std::vector<RelPath>> all();
+  // All that there is, also from an interrupted earlier attempt. Cannot fail, because by then the commit is through:
+  // what has lost its note, or all if nothing can be read, is reported by its place under .nbackup/conflict/.
+  std::vector<RelPath> all();
   // Removes the directories if nothing is in them.
   void tidy();
 
  private:
   Result<fs::Directory*> directory();  // nullptr if there is none yet
   Result<fs::Directory*> make_directory();
+  Status add_taken(std::vector<RelPath>& paths);
+  [[nodiscard]] RelPath place() const;
   fs::Directory& m_control;
   TxId m_id;
   std::unique_ptr<fs::Directory> m_directory;

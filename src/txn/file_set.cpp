@@ -10,6 +10,7 @@
 #include "fs/metadata.hpp"
 #include "txn/conflicts.hpp"
 #include "txn/journal.hpp"
+#include "txn/live_tree.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 #include "txn/stage.hpp"
@@ -18,7 +19,6 @@
 namespace nb::txn {
 namespace {
 
-constexpr std::string_view k_temporary_name = ".nbackup.new";
 constexpr std::string_view k_secret_title = "nbackup secret";
 
 // Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
@@ -58,16 +58,16 @@ Status check_unused(const fs::Directory& temporary) {
 }
 
 Status remove_temporary(fs::Directory& root) {
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_temporary_name));
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_control_new_name));
   if (!there) return {};
-  if (there->type != fs::FileType::directory) return fail(Errc::exists, std::string(k_temporary_name));
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> temporary, root.open_directory(k_temporary_name));
+  if (there->type != fs::FileType::directory) return fail(Errc::exists, std::string(k_control_new_name));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> temporary, root.open_directory(k_control_new_name));
   NB_TRY(check_unused(*temporary));
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, temporary->list());
   for (const fs::NamedType& entry : entries) {
-    if (!is_known(entry.name)) return fail(Errc::exists, std::string(k_temporary_name) + " holds foreign files");
+    if (!is_known(entry.name)) return fail(Errc::exists, std::string(k_control_new_name) + " holds foreign files");
   }
-  return fs::remove_tree(root, k_temporary_name);
+  return fs::remove_tree(root, k_control_new_name);
 }
 
 Result<SetFormat> new_format(Lifetime lifetime) {
@@ -116,6 +116,22 @@ Result<std::unique_ptr<fs::File>> fill(fs::Directory& control, const SetFormat& 
   return lock;
 }
 
+Status make_whole(fs::Directory& root, fs::Directory& control, const SetFormat& format, const hash::Secret& secret) {
+  NB_FAILPOINT("txn.create.made");
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, fill(control, format, secret));
+  NB_FAILPOINT("txn.create.filled");
+  NB_TRY(root.rename(k_control_new_name, root, k_control_name, fs::RenameMode::no_replace));
+  return failpoint("txn.create.renamed");
+}
+
+// Only what is still ours: another creator may have taken ours for a leftover before it was locked, and have made its
+// own under the same name.
+void remove_own_temporary(fs::Directory& root, const fs::Directory& control) {
+  const Result<fs::Stat> ours = control.stat();
+  const Result<fs::Stat> there = root.stat_at(k_control_new_name);
+  if (ours && there && same_inode(*ours, *there)) static_cast<void>(fs::remove_tree(root, k_control_new_name));
+}
+
 }  // namespace
 
 FileSet::FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Directory> control, SetFormat format,
@@ -147,18 +163,14 @@ Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> 
   NB_TRY(remove_temporary(*root));
   NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*root));
   NB_TRY_ASSIGN(const SetFormat format, new_format(lifetime));
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->create_directory(k_temporary_name));
-  NB_FAILPOINT("txn.create.made");
-  const Result<std::unique_ptr<fs::File>> lock = fill(*control, format, secret);
-  if (!lock) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->create_directory(k_control_new_name));
+  const Status made = make_whole(*root, *control, format, secret);
+  if (!made) {
     // A full disk must not be left with half a set as well; the first error is the one to tell.
-    static_cast<void>(fs::remove_tree(*root, k_temporary_name));
+    remove_own_temporary(*root, *control);
     mtime.restore();
-    return tl::make_unexpected(lock.error());
+    return tl::make_unexpected(made.error());
   }
-  NB_FAILPOINT("txn.create.filled");
-  NB_TRY(root->rename(k_temporary_name, *root, k_control_name, fs::RenameMode::no_replace));
-  NB_FAILPOINT("txn.create.renamed");
   mtime.restore();
   NB_TRY(root->sync());
   return std::unique_ptr<FileSet>(new FileSet(std::move(root), std::move(control), format, secret));
@@ -186,10 +198,10 @@ Status FileSet::remove_control() {
   NB_TRY(remove_temporary(*m_root));
   NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*m_root));
   // Under the temporary name first: half of it removed is then no damaged set.
-  NB_TRY(m_root->rename(k_control_name, *m_root, k_temporary_name, fs::RenameMode::no_replace));
+  NB_TRY(m_root->rename(k_control_name, *m_root, k_control_new_name, fs::RenameMode::no_replace));
   NB_TRY(m_root->sync());
   NB_FAILPOINT("txn.remove.renamed");
-  NB_TRY(fs::remove_tree(*m_root, k_temporary_name));
+  NB_TRY(fs::remove_tree(*m_root, k_control_new_name));
   mtime.restore();
   return m_root->sync();
 }

@@ -11,7 +11,7 @@
 
 namespace nb::txn {
 
-inline constexpr std::string_view k_control_name = ".nbackup";
+using nb::k_control_name;
 
 class FileSet {
  public:

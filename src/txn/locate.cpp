@@ -1,79 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one part of txn/ that deals in absolute paths: a Directory cannot reach its parent.
+// Climbs on held directories, so that nothing that is renamed meanwhile can lead it astray.
 #include "txn/locate.hpp"
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-
 #include "base/text.hpp"
-#include "fs/posix_directory.hpp"
+#include "txn/live_tree.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
 namespace {
-
-Result<std::string> real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real) return fail_errno("find " + escape(path));
-  return std::string(real.get());
-}
-
-bool is_within(const std::string& path, const std::string& top) {
-  return top == "/" || path == top || (path.starts_with(top) && path[top.size()] == '/');
-}
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-Result<RelPath> path_below(const std::string& path, const std::string& top) {
-  if (path == top) return RelPath();
-  return RelPath::parse(std::string_view(path).substr(top == "/" ? 1 : top.size() + 1));
-}
 
 Result<bool> holds_set(const fs::Directory& directory) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> control, find_name(directory, k_control_name));
   return control && control->type == fs::FileType::directory && control->owner.uid == ::geteuid();
 }
 
-Status check_not_inside(const RelPath& below) {
-  if (below.is_root()) return {};
-  for (const std::string_view name : split(below.str(), '/')) {
-    if (name == k_control_name) return fail(Errc::path, "inside the control directory of a file set");
+// The position in `path` before its last `count` components; 0 if it has fewer.
+std::size_t cut_components(std::string_view path, std::size_t count) {
+  std::size_t end = path.size();
+  for (; count > 0; --count) {
+    const std::size_t slash = path.substr(0, end).rfind('/');
+    if (slash == std::string_view::npos) return 0;
+    end = slash;
   }
-  return {};
+  return end;
+}
+
+// The set whose root is `climbed` levels above the directory that `path` names.
+Result<Located> found_above(std::unique_ptr<fs::Directory> root, const std::string& path, std::size_t climbed,
+                            const fs::Stat& asked) {
+  const std::size_t cut = cut_components(path, climbed);
+  Located found;
+  found.is_set = true;
+  found.root_path = cut == 0 ? "/" : path.substr(0, cut);
+  if (climbed > 0) {
+    NB_TRY_ASSIGN(found.below, RelPath::parse(std::string_view(path).substr(cut + 1)));
+    if (has_reserved_name(found.below.str())) return fail(Errc::path, "inside the control directory of a file set");
+    // The names come from the path as it was; the directory must be the one that is held.
+    NB_TRY_ASSIGN(const auto again, root->open_directory_path(found.below));
+    NB_TRY_ASSIGN(const fs::Stat there, again->stat());
+    if (!same_inode(there, asked)) return fail(Errc::changed, escape(path) + " was moved");
+  }
+  found.root = std::move(root);
+  return found;
 }
 
 }  // namespace
 
-Result<Located> locate_set(const std::string& path, const std::optional<std::string>& stop_at) {
-  NB_TRY_ASSIGN(const std::string asked, real_path(path));
-  if (stop_at && !is_within(asked, *stop_at)) return fail(Errc::path, escape(path) + " is outside of " + *stop_at);
-  Located here;
-  here.root_path = asked;
-  NB_TRY_ASSIGN(here.root, fs::open_user_directory(asked));
-  NB_TRY_ASSIGN(const fs::Stat asked_stat, here.root->stat());
-  std::string top = asked;
-  while (true) {
-    const auto directory = fs::open_user_directory(top);
+Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Directory> directory) {
+  NB_TRY_ASSIGN(const std::string path, fs::real_path_of(*directory));
+  NB_TRY_ASSIGN(const fs::Stat asked, directory->stat());
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, directory->reopen());
+  for (std::size_t climbed = 0; at != nullptr; ++climbed) {
+    NB_TRY_ASSIGN(const fs::Stat stat, at->stat());
+    if (!fs::same_mount(stat, asked)) break;
+    const Result<bool> found = holds_set(*at);
+    if (found && *found) return found_above(std::move(at), path, climbed, asked);
+    if (stat.mount_root) break;
+    Result<std::unique_ptr<fs::Directory>> up = bounds.parent_of(*at);
     // A parent that cannot be opened ends the walk; nothing above it could be used either.
-    if (!directory) break;
-    NB_TRY_ASSIGN(const fs::Stat stat, (*directory)->stat());
-    if (stat.device != asked_stat.device) break;
-    const Result<bool> found = holds_set(**directory);
-    if (found && *found) {
-      NB_TRY_ASSIGN(RelPath below, path_below(asked, top));
-      NB_TRY(check_not_inside(below));
-      NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> root, fs::open_user_directory(top));
-      return Located{top, std::move(root), std::move(below), true};
-    }
-    if (stat.mount_root || top == "/" || (stop_at && top == *stop_at)) break;
-    top = parent_of(top);
+    if (!up) break;
+    at = std::move(*up);
   }
-  return here;
+  return Located{path, std::move(directory), RelPath(), false};
+}
+
+Result<Located> locate_set(const std::string& path, const std::optional<std::string>& stop_at) {
+  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stop_at));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> directory, bounds.open_directory(path));
+  return locate_set(bounds, std::move(directory));
 }
 
 }  // namespace nb::txn

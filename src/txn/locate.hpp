@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fs/directory.hpp"
+#include "fs/path_root.hpp"
 #include "txn/file_set.hpp"
 
 namespace nb::txn {
@@ -17,9 +18,10 @@ struct Located {
   bool is_set = false;
 };
 
-// `path` names a directory (symlinks in it are followed). The walk stops at a change of file system or subvolume, at
-// `stop_at` (an absolute real path, from serve --root), and passes over a `.nbackup` that the effective user does not
-// own. Errc::not_found if `path` is not there.
+// Climbs from `directory`, which `bounds` has opened. The walk stops at another mount or subvolume and at the confining
+// directory, and passes over a `.nbackup` that the effective user does not own.
+Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Directory> directory);
+// The same from a path string (symlinks in it are followed). Errc::not_found if it is not there.
 Result<Located> locate_set(const std::string& path, const std::optional<std::string>& stop_at);
 
 }  // namespace nb::txn

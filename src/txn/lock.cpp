@@ -2,12 +2,15 @@
 #include "txn/lock.hpp"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <limits>
 
 #include "base/failpoint.hpp"
 #include "base/fd.hpp"
@@ -22,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto k_poll = 100ms;
-constexpr std::chrono::seconds k_ghost_wait = 30s;
+constexpr std::chrono::seconds k_ghost_wait = 90s;
 
 // A file of /proc, which has no size; empty if it cannot be read.
 std::string read_proc(const std::string& path) {
@@ -71,11 +74,34 @@ std::string describe(const std::optional<LockNote>& note) {
          local_time(note->since_ns);
 }
 
-// The process that the note names is a forerunner of this very session, still alive on this machine.
-bool is_ghost(const LockNote& holder, const LockNote& ours) {
+// The note is of a forerunner of this very session on this machine.
+bool may_be_ghost(const LockNote& holder, const LockNote& ours) {
   if (holder.token == TxId{} || holder.token != ours.token || holder.boot_id != this_boot()) return false;
-  return holder.pid != 0 && start_of(holder.pid) == holder.pid_start;
+  return holder.pid != 0 && holder.pid <= static_cast<std::uint64_t>(std::numeric_limits<pid_t>::max());
 }
+
+// The process that the note names, held so that its number cannot become another's between the look and the signal.
+// Invalid if it has gone.
+class HeldProcess {
+ public:
+  explicit HeldProcess(const LockNote& note)
+      : m_pid(static_cast<pid_t>(note.pid)), m_fd(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0))) {
+    m_is_it = (m_fd.valid() || errno == ENOSYS) && start_of(note.pid) == note.pid_start;
+  }
+  [[nodiscard]] bool valid() const { return m_is_it; }
+  void terminate() const {
+    if (m_fd.valid()) {
+      static_cast<void>(::syscall(SYS_pidfd_send_signal, m_fd.get(), SIGTERM, nullptr, 0));
+    } else {
+      static_cast<void>(::kill(m_pid, SIGTERM));  // kernels before 5.3 have nothing better
+    }
+  }
+
+ private:
+  pid_t m_pid;
+  Fd m_fd;
+  bool m_is_it = false;
+};
 
 Status write_note(fs::File& file, const LockNote& note) {
   const Bytes bytes = encode(note);
@@ -88,10 +114,10 @@ class GhostHunt {
   explicit GhostHunt(const LockNote& ours) : m_ours(ours) {}
   // Tells the ghost to go, once. True if the holder is one.
   bool chase(const std::optional<LockNote>& holder) {
-    if (!holder || !is_ghost(*holder, m_ours)) return m_told != 0;
-    if (m_told != holder->pid && holder->pid != static_cast<std::uint64_t>(::getpid())) {
-      static_cast<void>(::kill(static_cast<pid_t>(holder->pid), SIGTERM));
-    }
+    if (!holder || !may_be_ghost(*holder, m_ours)) return m_told != 0;
+    const HeldProcess process(*holder);
+    if (!process.valid()) return m_told != 0;
+    if (m_told != holder->pid && holder->pid != static_cast<std::uint64_t>(::getpid())) process.terminate();
     m_told = holder->pid;
     return true;
   }
@@ -100,6 +126,12 @@ class GhostHunt {
   const LockNote& m_ours;
   std::uint64_t m_told = 0;
 };
+
+Status pause(Clock& clock, const GoOn& go_on) {
+  if (go_on && !go_on()) return fail(Errc::interrupted, "while waiting for a lock");
+  clock.pause(k_poll);
+  return {};
+}
 
 }  // namespace
 
@@ -115,7 +147,7 @@ LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock&
 }
 
 Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
-                                                        Clock& clock) {
+                                                        Clock& clock, const GoOn& go_on) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read_write));
   GhostHunt hunt(note);
   const SteadyTime begin = clock.steady();
@@ -125,7 +157,7 @@ Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote n
     const std::optional<LockNote> holder = read_note(set.control());
     const std::chrono::seconds limit = hunt.chase(holder) ? std::max(wait, k_ghost_wait) : wait;
     if (clock.steady() - begin >= limit) return fail(Errc::locked, describe(holder));
-    clock.pause(k_poll);
+    NB_TRY(pause(clock, go_on));
   }
   NB_TRY(write_note(*file, note));
   NB_FAILPOINT("txn.lock.taken");
@@ -133,27 +165,29 @@ Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote n
   return std::unique_ptr<WriterLock>(new WriterLock(std::move(file)));
 }
 
-Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chrono::seconds wait, Clock& clock) {
+Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chrono::seconds wait, Clock& clock,
+                                                        const GoOn& go_on) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read));
   const SteadyTime begin = clock.steady();
   while (true) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::shared, k_reader_byte));
     if (locked) break;
     if (clock.steady() - begin >= wait) return fail(Errc::locked, "a commit is being applied");
-    clock.pause(k_poll);
+    NB_TRY(pause(clock, go_on));
   }
   NB_TRY(set.reload());
   return std::unique_ptr<ReaderLock>(new ReaderLock(std::move(file)));
 }
 
-Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::seconds wait, Clock& clock) {
+Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::seconds wait, Clock& clock,
+                                                  const GoOn& go_on) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read_write));
   const SteadyTime begin = clock.steady();
   while (true) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::exclusive, k_reader_byte));
     if (locked) return file;
     if (clock.steady() - begin >= wait) return fail(Errc::readers_busy, "readers hold the file set");
-    clock.pause(k_poll);
+    NB_TRY(pause(clock, go_on));
   }
 }
 

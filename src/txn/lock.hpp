@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -11,13 +12,17 @@
 
 namespace nb::txn {
 
+// Asked while something is waited for, and right before a commit point: false ends the wait or the run with
+// Errc::interrupted. May be empty. The session passes its interrupt flag.
+using GoOn = std::function<bool()>;
+
 class WriterLock {
  public:
   // Waits up to `wait`. Errc::locked names the holder ("backup@laptop, process 812, since 02:10"). A holder with the
-  // same token on this machine is our own ghost: it is sent SIGTERM (which a commit under way ignores) and waited for,
-  // at least 30 s.
+  // same token on this machine is our own ghost: it is sent SIGTERM and waited for, at least 90 s: it gives up at once
+  // unless it is past its commit point (or, in a recovery, waits a minute for readers).
   static Result<std::unique_ptr<WriterLock>> acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
-                                                     Clock& clock);
+                                                     Clock& clock, const GoOn& go_on = {});
 
  private:
   explicit WriterLock(std::unique_ptr<fs::File> file) : m_file(std::move(file)) {}
@@ -30,7 +35,8 @@ LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock&
 class ReaderLock {
  public:
   // Errc::locked if a commit is being applied and does not end within `wait`.
-  static Result<std::unique_ptr<ReaderLock>> acquire(FileSet& set, std::chrono::seconds wait, Clock& clock);
+  static Result<std::unique_ptr<ReaderLock>> acquire(FileSet& set, std::chrono::seconds wait, Clock& clock,
+                                                     const GoOn& go_on = {});
 
  private:
   explicit ReaderLock(std::unique_ptr<fs::File> file) : m_file(std::move(file)) {}

@@ -3,7 +3,6 @@
 
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
-#include "hash/digest.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -12,8 +11,6 @@ namespace {
 constexpr std::uint32_t k_owner_all = 0700;
 constexpr std::uint32_t k_owner_write = 0200;
 constexpr std::size_t k_reserve_bytes = std::size_t{1} << 20;
-
-std::uint64_t hash_of(const RelPath& path) { return hash::check_of(as_bytes(path.str())); }
 
 std::string shown(const RelPath& path) { return path.is_root() ? "the root" : escape(path.str()); }
 
@@ -61,8 +58,7 @@ Status Prepare::close_staged_directory(const StagedDirectory& directory) {
 }
 
 Status Prepare::check_operations() {
-  NB_TRY_ASSIGN(const fs::Stat root, m_set.root().stat());
-  m_device = root.device;
+  NB_TRY_ASSIGN(m_root_stat, m_set.root().stat());
   NB_TRY(read_openers());
   NB_TRY(check_spool(m_stage.moves, &Prepare::check_move));
   NB_TRY(check_spool(m_stage.metadata, &Prepare::check_metadata));
@@ -93,8 +89,25 @@ Status Prepare::read_openers() {
     NB_TRY_ASSIGN(const JournalOp op, decode_journal_op(*record));
     const auto& opener = std::get<OpenUp>(op);
     m_opened.insert(hash_of(opener.path));
+    NB_TRY(check_can_open(opener));
     add_closer(opener);
   }
+}
+
+// Whether this process may change the directory's mode: only the owner may, and what that means is best told by trying.
+Status Prepare::check_can_open(const OpenUp& opener) {
+  const Result<std::optional<fs::Stat>> live = m_live.find(opener.path);
+  if (!live) {
+    // Not to be reached before its own parent is opened up.
+    if (live.error().code == Errc::not_permitted && is_below_opened(opener.path.parent())) return {};
+    return tl::make_unexpected(live.error());
+  }
+  if (!*live || !matches(**live, opener.directory)) return {};
+  if ((*live)->immutable) return fail(Errc::not_permitted, shown(opener.path) + " is immutable (chattr)");
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Node> node, m_live.open_node(opener.path));
+  const Status set = node->set_mode((*live)->mode);
+  if (set) return {};
+  return fail(set.error().code, "no permission to open up directory " + shown(opener.path), set.error().sys_errno);
 }
 
 bool Prepare::is_opened(const RelPath& path) const { return m_opened.contains(hash_of(path)); }
@@ -141,7 +154,7 @@ Status Prepare::check_parent(const RelPath& path) {
 
 Status Prepare::check_parent_handle(fs::Directory& parent, const RelPath& parent_path) {
   NB_TRY_ASSIGN(const fs::Stat stat, parent.stat());
-  if (stat.device != m_device || (stat.mount_root && !parent_path.is_root())) {
+  if (!fs::same_mount(stat, m_root_stat) || (stat.mount_root && !parent_path.is_root())) {
     return fail(Errc::cross_device, shown(parent_path));
   }
   if (stat.immutable) return fail(Errc::not_permitted, shown(parent_path) + " is immutable (chattr)");
@@ -158,7 +171,7 @@ Status Prepare::check_moved_away(const RelPath& path) {
   }
   if (!*live) return {};
   const fs::Stat& stat = **live;
-  if (stat.mount_root || stat.device != m_device) return fail(Errc::cross_device, shown(path));
+  if (stat.mount_root || !fs::same_mount(stat, m_root_stat)) return fail(Errc::cross_device, shown(path));
   if (stat.immutable) return fail(Errc::not_permitted, shown(path) + " is immutable (chattr)");
   return stat.type == fs::FileType::directory ? open_for_moving(path, stat) : Status();
 }
@@ -169,6 +182,7 @@ Status Prepare::open_for_moving(const RelPath& path, const fs::Stat& stat) {
   const Result<std::unique_ptr<fs::Directory>> directory = m_live.open_directory(path);
   if (directory && (*directory)->writable()) return {};
   const OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};
+  NB_TRY(check_can_open(opener));
   m_opened.insert(hash_of(path));
   add_closer(opener);
   m_added.push_back(opener);
@@ -183,7 +197,7 @@ Status Prepare::check_metadata(const JournalOp& op) {
     return tl::make_unexpected(live.error());
   }
   if (!*live) return {};  // comes with a new directory
-  if ((*live)->device != m_device) return fail(Errc::cross_device, shown(path));
+  if (!fs::same_mount(**live, m_root_stat)) return fail(Errc::cross_device, shown(path));
   if ((*live)->immutable) return fail(Errc::not_permitted, shown(path) + " is immutable (chattr)");
   return {};
 }

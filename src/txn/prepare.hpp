@@ -30,6 +30,7 @@ class Prepare {
  private:
   Status close_staged_directory(const StagedDirectory& directory);
   Status read_openers();
+  Status check_can_open(const OpenUp& opener);
   Status check_move(const JournalOp& op);
   Status check_place(const Place& op);
   Status check_parent(const RelPath& path);
@@ -45,7 +46,7 @@ class Prepare {
   FileSet& m_set;
   Stage& m_stage;
   LiveTree m_live;
-  std::uint64_t m_device = 0;
+  fs::Stat m_root_stat;
   std::map<std::uint64_t, StagedDirectory> m_late;  // slot -> top directory with its final mode
   std::unordered_set<std::uint64_t> m_opened;       // hashes of paths
   std::vector<OpenUp> m_added;

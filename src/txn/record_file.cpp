@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "fs/metadata.hpp"
 #include "hash/digest.hpp"
 
 namespace nb::txn {
@@ -42,17 +43,9 @@ Status RecordWriter::sync() {
 Status RecordCursor::load(std::uint64_t offset, std::size_t count) {
   m_window.resize(count);
   m_window_offset = offset;
-  std::size_t filled = 0;
-  while (filled < count) {
-    const Result<std::size_t> got = m_file.read_at(offset + filled, std::span(m_window).subspan(filled));
-    if (!got) {
-      m_window.clear();
-      return tl::make_unexpected(got.error());
-    }
-    if (*got == 0) break;
-    filled += *got;
-  }
-  m_window.resize(filled);
+  const Result<std::size_t> filled = fs::read_fully(m_file, offset, m_window);
+  m_window.resize(filled.value_or(0));
+  if (!filled) return tl::make_unexpected(filled.error());
   return {};
 }
 

@@ -17,4 +17,6 @@ Ident ident_of(const fs::Stat& stat) {
   return ident;
 }
 
+std::uint64_t hash_of(const RelPath& path) { return hash::check_of(as_bytes(path.str())); }
+
 }  // namespace nb::txn

@@ -33,12 +33,14 @@ struct SetFormat {
   Lifetime lifetime = Lifetime::permanent;
 };
 
+inline constexpr std::size_t k_max_recent = 64;
+
 // .nbackup/head: text with a check line. Replaced as a whole by each commit.
 struct Head {
   std::uint64_t generation = 0;
   TxId transaction{};              // the last one; zero before the first
   std::int64_t time_ns = 0;        // wall clock of its commit, since 1970
-  std::vector<TxId> recent;        // newest first, the last 64 that committed
+  std::vector<TxId> recent;        // newest first, the last k_max_recent that committed
 };
 
 // .nbackup/lock: who holds the writer's lock. Information for people and for taking over from one's own ghost; the
@@ -61,6 +63,8 @@ struct Ident {
   friend bool operator==(const Ident&, const Ident&) = default;
 };
 Ident ident_of(const fs::Stat& stat);
+// A key for tables of many paths; two paths may share one.
+std::uint64_t hash_of(const RelPath& path);
 
 // The journal's operations. Numbers on disk: never renumber.
 

@@ -15,7 +15,6 @@ constexpr std::string_view k_journal_magic = "nbackup journal";
 constexpr std::uint64_t k_journal_version = 1;
 constexpr std::uint64_t k_max_xattrs = 32768;           // more than the kernel's 64 KiB list of names can hold
 constexpr std::size_t k_max_xattr_value = std::size_t{1} << 20;
-constexpr std::string_view k_reserved_name = ".nbackup";
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
@@ -85,8 +84,7 @@ Result<RelPath> get_path(ByteReader& in) {
   NB_TRY_ASSIGN(const std::string text, in.string(k_max_path_bytes));
   NB_TRY_ASSIGN(RelPath path, RelPath::parse(text, Errc::bad_set));
   // What belongs to the set itself is never a target.
-  const std::string_view first = std::string_view(path.str()).substr(0, path.str().find('/'));
-  if (first == k_reserved_name) return in.bad("path inside the control directory");
+  if (has_reserved_name(path.str())) return in.bad("path inside the control directory");
   return path;
 }
 

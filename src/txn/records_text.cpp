@@ -12,7 +12,6 @@ constexpr std::string_view k_format_title = "nbackup format";
 constexpr std::string_view k_head_title = "nbackup head";
 constexpr std::string_view k_lock_title = "nbackup lock";
 constexpr std::uint64_t k_format_version = 1;
-constexpr std::size_t k_max_recent = 64;
 
 // A line of text that cannot break out of its line or play with a terminal.
 std::string one_line(std::string_view text) {

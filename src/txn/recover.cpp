@@ -45,11 +45,11 @@ Status make_sure(FileSet& set, const Journal& journal) {
   return failpoint("txn.recover.synced");
 }
 
-Result<RecoveryReport> report(FileSet& set, RecoveryAction action, ApplyContext& context) {
+RecoveryReport report(FileSet& set, RecoveryAction action, ApplyContext& context) {
   RecoveryReport result;
   result.action = action;
   result.generation = set.head().generation;
-  NB_TRY_ASSIGN(result.conflicts, context.conflicts.all());
+  result.conflicts = context.conflicts.all();
   context.conflicts.tidy();
   return result;
 }
@@ -85,7 +85,7 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
 
 }  // namespace
 
-Result<RecoveryReport> recover(FileSet& set, const WriterLock&, Clock& clock) {
+Result<RecoveryReport> recover(FileSet& set, const WriterLock&, Clock& clock, const GoOn& go_on) {
   NB_TRY(set.reload());
   RecoveryReport nothing;
   nothing.generation = set.head().generation;
@@ -98,7 +98,7 @@ Result<RecoveryReport> recover(FileSet& set, const WriterLock&, Clock& clock) {
     return nothing;
   }
   NB_TRY(check_belongs(set, standing->journal.header()));
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, take_apply_lock(set, k_wait_readers, clock));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, take_apply_lock(set, k_wait_readers, clock, go_on));
   NB_TRY(make_sure(set, standing->journal));
   return work(set, *standing);
 }

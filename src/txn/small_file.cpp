@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/small_file.hpp"
 
+#include "fs/metadata.hpp"
+
 namespace nb::txn {
 namespace {
 
@@ -13,12 +15,7 @@ Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view n
   NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
   if (stat.size > k_max_small_bytes) return fail(Errc::bad_set, std::string(name) + ": too large");
   Bytes content(static_cast<std::size_t>(stat.size));
-  std::size_t filled = 0;
-  while (filled < content.size()) {
-    NB_TRY_ASSIGN(const std::size_t got, file->read_at(filled, std::span(content).subspan(filled)));
-    if (got == 0) break;
-    filled += got;
-  }
+  NB_TRY_ASSIGN(const std::size_t filled, fs::read_fully(*file, 0, content));
   content.resize(filled);
   return content;
 }
@@ -27,13 +24,6 @@ Status write_new_file(fs::Directory& directory, std::string_view name, ByteView 
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.create_file(name));
   NB_TRY(file->write_at(0, content));
   return file->sync();
-}
-
-Status replace_file(fs::Directory& directory, std::string_view name, std::string_view temporary, ByteView content) {
-  NB_TRY(remove_if_there(directory, temporary));
-  NB_TRY(write_new_file(directory, temporary, content));
-  NB_TRY(directory.rename(temporary, directory, name, fs::RenameMode::replace));
-  return directory.sync();
 }
 
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name) {

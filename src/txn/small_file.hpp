@@ -13,8 +13,6 @@ namespace nb::txn {
 Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view name);
 // A new file, content durable; its name is not (sync the directory).
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
-// `name` gets `content` as a whole, durably, by way of `temporary`: after a crash it has the old or the new one.
-Status replace_file(fs::Directory& directory, std::string_view name, std::string_view temporary, ByteView content);
 
 // Nothing if there is no such name.
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name);

@@ -24,14 +24,21 @@ bool is_committed(const Head& head, std::string_view name) {
   return std::any_of(head.recent.begin(), head.recent.end(), [&](const TxId& id) { return id_text(id) == name; });
 }
 
+// Anything else under tx/ was set aside.
+bool is_stage_name(std::string_view name) {
+  return name.size() == 2 * sizeof(TxId) && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 // A stage that may be adopted: of a run that did not commit, not poisoned, with nothing in old/.
 Result<bool> is_usable(const Head& head, const fs::Directory& stages, const std::string& name) {
-  if (is_committed(head, name)) return false;
+  if (!is_stage_name(name) || is_committed(head, name)) return false;
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stage, stages.open_directory(name));
   NB_TRY_ASSIGN(const std::optional<fs::Stat> poisoned, find_name(*stage, k_poisoned_name));
   if (poisoned) return false;
-  const Status emptied = stage->remove_directory(k_old_name);
-  return emptied || emptied.error().code == Errc::not_found;
+  const Result<std::unique_ptr<fs::Directory>> old = stage->open_directory(k_old_name);
+  if (!old) return old.error().code == Errc::not_found;
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> trash, (*old)->list());
+  return trash.empty();
 }
 
 Result<std::string> find_adoptable(const Head& head, const fs::Directory& stages) {
@@ -175,6 +182,7 @@ Result<Stage> Stage::open(FileSet& set, const TxId& id) {
   NB_TRY_ASSIGN(stage.directories, StageDirectories::open(set.control(), id));
   NB_TRY_ASSIGN(StageLog log, StageLog::open(*stage.directories.top));
   stage.log = std::make_unique<StageLog>(std::move(log));
+  stage.adopted = !found.empty();
   NB_TRY_ASSIGN(const std::uint64_t highest, highest_slot(*stage.directories.fresh));
   stage.next_slot = std::max(highest, stage.log->highest_slot()) + 1;
   NB_TRY(open_spools(stage));
@@ -182,10 +190,20 @@ Result<Stage> Stage::open(FileSet& set, const TxId& id) {
   return stage;
 }
 
-void poison(fs::Directory& stage) {
-  const auto file = stage.create_file(k_poisoned_name);
-  if (file) static_cast<void>((*file)->sync());
-  static_cast<void>(stage.sync());
+Status poison(FileSet& set, const TxId& id, fs::Directory& stage) {
+  // The disk that failed the sync may well be full or failing, so a file that is there already becomes the mark.
+  Status marked = stage.rename(k_reserve_name, stage, k_poisoned_name, fs::RenameMode::replace);
+  if (!marked) {
+    const auto made = stage.create_file(k_poisoned_name);
+    marked = made || made.error().code == Errc::exists ? Status() : tl::make_unexpected(made.error());
+  }
+  if (marked) return stage.sync();
+  // Without its log a stage is empty for whoever adopts it; under another name nobody does.
+  const Status forgotten = stage.remove_file(k_log_name);
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, set.control().open_directory(k_stages_name));
+  const std::string name = id_text(id);
+  const Status renamed = stages->rename(name, *stages, name + ".poisoned", fs::RenameMode::no_replace);
+  return forgotten || renamed ? Status() : marked;
 }
 
 }  // namespace nb::txn

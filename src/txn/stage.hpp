@@ -15,7 +15,7 @@ inline constexpr std::string_view k_head_new_name = "head.new";
 inline constexpr std::string_view k_reserve_name = "reserve";
 inline constexpr std::string_view k_poisoned_name = "poisoned";
 
-// A directory of a staged tree that prepare closes (spool `dirs`).
+// A directory of a staged tree that prepare closes (spool `closing`).
 struct StagedDirectory {
   std::uint64_t slot = 0;
   RelPath below_slot;
@@ -47,6 +47,7 @@ struct Stage {
   StageDirectories directories;
   std::unique_ptr<StageLog> log;
   std::uint64_t next_slot = 1;
+  bool adopted = false;  // holds what an earlier run has staged
   Spool openers;   // OpenUp
   Spool moves;     // Place, Remove
   Spool metadata;  // SetMetadata of anything but directories
@@ -57,8 +58,9 @@ struct Stage {
   static Result<Stage> open(FileSet& set, const TxId& id);
 };
 
-// Best effort, first of all after a failed sync: the stage must never be used again.
-void poison(fs::Directory& stage);
+// First of all after a failed sync: the stage must never be used again. An error if nothing keeps a later run from it,
+// which then has only its own sync of what it adopts (sync_stage).
+Status poison(FileSet& set, const TxId& id, fs::Directory& stage);
 // Removes everything under tx/ and what a crash left of temporary files. The caller has made sure that no journal
 // needs it.
 Status remove_stages(fs::Directory& control);

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "hash/digest.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
 namespace {
 
-constexpr std::string_view k_log_name = "log";
 constexpr std::string_view k_title = "nbackup stage log 1";
-
-std::uint64_t hash_of(const RelPath& path) { return hash::check_of(as_bytes(path.str())); }
 
 }  // namespace
 

@@ -12,6 +12,8 @@
 
 namespace nb::txn {
 
+inline constexpr std::string_view k_log_name = "log";
+
 class StageLog {
  public:
   // Opens `log` in the stage's directory or makes it.

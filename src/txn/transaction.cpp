@@ -18,8 +18,8 @@ Transaction::~Transaction() {
 }
 
 Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const WriterLock& lock, const TxId& id,
-                                                        Clock& clock) {
-  NB_TRY(recover(set, lock, clock));
+                                                        Clock& clock, const GoOn& go_on) {
+  NB_TRY(recover(set, lock, clock, go_on));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
   NB_TRY_ASSIGN(Stage stage, Stage::open(set, id));
   std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}});
@@ -71,11 +71,6 @@ Status Transaction::add_end(const SetMetadata& op) {
   const Bytes encoded = encode(JournalOp(op));
   NB_TRY(decode_journal_op(encoded));
   return m_state->stage.ends.append(encoded);
-}
-
-std::uint64_t Transaction::operations() const {
-  const Stage& stage = m_state->stage;
-  return stage.openers.count + stage.moves.count + stage.metadata.count + stage.ends.count;
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitOptions& options) { return txn::commit(*m_state, options); }

@@ -2,9 +2,9 @@
 // Transaction: one run's change to a file set, from an empty stage to a new generation. Until commit() passes its
 // commit point the set is the old generation, whatever happens; from then on it is the new one, by redoing the journal.
 //
-// Layout, all on the set's own file system: .nbackup/tx/<id>/new/<slot> what comes in, old/<slot> what goes out, log the
-// resume data, ops and ends the journal in the making. Slot numbers are never used twice within a stage, not even by a
-// later run that adopts it.
+// Layout, all on the set's own mount: .nbackup/tx/<id>/new/<slot> what comes in, old/<slot> what goes out, log the
+// resume data; openers, moves, metadata and ends the journal in the making, closing the final modes of staged
+// directories. Slot numbers are never used twice within a stage, not even by a later run that adopts it.
 //
 // Used by one thread (the sink's).
 #pragma once
@@ -23,6 +23,7 @@ enum class CommitPhase : std::uint8_t { sync, commit, cleanup };
 
 struct CommitOptions {
   std::chrono::seconds wait_readers{60};
+  GoOn go_on;                                   // asked while readers are waited for and right before the commit point
   std::function<void(CommitPhase)> on_phase;    // may be empty
   std::function<void()> on_commit_point;        // called right before it: from here the process must not give up
 };
@@ -30,7 +31,7 @@ struct CommitOptions {
 struct CommitOutcome {
   bool changed = false;                 // false: there was nothing to do, no generation was made
   std::uint64_t generation = 0;
-  std::vector<RelPath> conflicts;       // foreign edits moved to .nbackup/conflict/<id>/
+  std::vector<RelPath> conflicts;       // foreign edits: in .nbackup/conflict/<id>/ now, or left in place
   bool durable = true;                  // false where the file system cannot promise it
 };
 
@@ -38,7 +39,8 @@ class Transaction {
  public:
   // Finishes or undoes an interrupted commit first (recover), then opens a stage. What an earlier run of this set left
   // staged is adopted as resume data unless it is marked poisoned. Leftover trash is set aside, not emptied now.
-  static Result<std::unique_ptr<Transaction>> begin(FileSet& set, const WriterLock& lock, const TxId& id, Clock& clock);
+  static Result<std::unique_ptr<Transaction>> begin(FileSet& set, const WriterLock& lock, const TxId& id, Clock& clock,
+                                                    const GoOn& go_on = {});
   // Leaves the stage on disk, as resume data.
   ~Transaction();
 
@@ -62,7 +64,6 @@ class Transaction {
   // the others in order, then the ends in reverse order: call add_end() parent before child.
   Status add(const JournalOp& op);
   Status add_end(const SetMetadata& op);
-  [[nodiscard]] std::uint64_t operations() const;
 
   // --- End ---------------------------------------------------------------------------------------------------------
   // Prepare, commit point, apply, finish (docs/formats.md). Errors before the commit point leave the old generation and
@@ -88,7 +89,8 @@ struct RecoveryReport {
 };
 
 // Finishes an interrupted commit, or undoes it if it cannot be completed. Idempotent; safe to interrupt.
-// Errc::recovery_failed if neither works: the journal stays.
-Result<RecoveryReport> recover(FileSet& set, const WriterLock& lock, Clock& clock);
+// Errc::recovery_failed if neither works: the journal stays. Only its wait for readers, before it changes anything, can
+// be ended by `go_on`.
+Result<RecoveryReport> recover(FileSet& set, const WriterLock& lock, Clock& clock, const GoOn& go_on = {});
 
 }  // namespace nb::txn

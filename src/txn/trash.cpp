@@ -28,7 +28,7 @@ Status empty_slots(fs::Directory& stage, const std::string& name) {
 // A stage that is half removed must not pass for resume data: the log goes first, and the mark of a poisoned one last.
 Status remove_stage(fs::Directory& stages, const std::string& name) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stage, stages.open_directory(name));
-  NB_TRY(remove_if_there(*stage, "log"));
+  NB_TRY(remove_if_there(*stage, k_log_name));
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, stage->list());
   for (const fs::NamedType& entry : entries) {
     if (entry.name == k_poisoned_name) continue;

@@ -7,18 +7,6 @@
 namespace nb::wire {
 namespace {
 
-constexpr std::string_view k_own_name = ".nbackup";
-
-bool has_own_component(std::string_view path) {
-  std::size_t begin = 0;
-  while (begin <= path.size()) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    if (path.substr(begin, end - begin) == k_own_name) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 tl::unexpected<Error> bad_field(const ByteReader& in, std::string_view detail, std::string_view field) {
   return in_field(in.bad(detail).value(), field);
 }
@@ -78,7 +66,7 @@ Result<RelPath> read_path(ByteReader& in, std::string_view field, Emptiness empt
   if (text.empty() && emptiness == Emptiness::refused) return bad_field(in, "empty", field);
   Result<RelPath> path = RelPath::parse(text, Errc::protocol);
   if (!path) return wrap(std::move(path).error(), in.bad(field).value().context);
-  if (has_own_component(text)) return bad_field(in, "unsafe name", field);
+  if (has_reserved_name(text)) return bad_field(in, "unsafe name", field);
   return path;
 }
 
@@ -115,7 +103,7 @@ Result<FileKey> read_key(ByteReader& in) {
   return key;
 }
 
-bool is_sendable_name(std::string_view name) { return is_safe_name(name) && name != k_own_name; }
+bool is_sendable_name(std::string_view name) { return is_safe_name(name) && !is_reserved_name(name); }
 
 std::string_view clip(std::string_view text, std::size_t max_bytes) { return text.substr(0, max_bytes); }
 

@@ -46,7 +46,7 @@ Result<std::uint8_t> read_kind(ByteReader& in, std::string_view field, std::uint
 Result<std::uint8_t> read_bits(ByteReader& in, std::string_view field, std::uint8_t known);
 // A string without NUL, as the kernel takes it.
 Result<std::string> read_c_string(ByteReader& in, std::string_view field, std::size_t max_bytes, Emptiness emptiness);
-// A name that may be created, which ".nbackup" never may.
+// A name that may be created, which nbackup's own (is_reserved_name) never may.
 Result<std::string> read_name(ByteReader& in, std::string_view field);
 // A path of such names.
 Result<RelPath> read_path(ByteReader& in, std::string_view field, Emptiness emptiness);
@@ -57,7 +57,7 @@ Result<Errc> read_errc(ByteReader& in, std::string_view field);
 void write_key(ByteWriter& out, const FileKey& key);
 Result<FileKey> read_key(ByteReader& in);
 
-// True for a name that a peer may send: safe and not nbackup's own directory.
+// True for a name that a peer may send: safe and not reserved.
 bool is_sendable_name(std::string_view name);
 
 // `text` cut at `max_bytes`: for texts that only people read, where a part is better than a refusal by the peer.

@@ -49,3 +49,12 @@ TEST_CASE("being within is by component", "[base]") {
   CHECK_FALSE(at("ab").is_within(at("a")));
   CHECK_FALSE(at("a").is_within(at("a/b")));
 }
+TEST_CASE("nbackup's own names are reserved as whole components", "[base]") {
+  CHECK(is_reserved_name(".nbackup"));
+  CHECK(is_reserved_name(".nbackup.new"));
+  CHECK_FALSE(is_reserved_name(".nbackup.old"));
+  CHECK(has_reserved_name("/a/.nbackup.new/b"));
+  CHECK(has_reserved_name("a/.nbackup"));
+  CHECK_FALSE(has_reserved_name("a/x.nbackup/.nbackups"));
+  CHECK_FALSE(has_reserved_name(""));
+}

@@ -211,4 +211,29 @@ TEMPLATE_TEST_CASE("a symlink target has limits", "[fs]", PosixWorld, SimWorld) 
   CHECK(names(root) == Names{"fits"});
 }
 
+TEMPLATE_TEST_CASE("two mounts of one file system are told apart", "[fs]", PosixWorld, SimWorld) {
+  TestType world;
+  good(good(world.root().create_directory("m"))->create_directory("sub"));
+  write(world.root(), "f", "x");
+  if (!world.bind("m")) {
+    WARN("needs the right to mount");
+    return;
+  }
+  Directory& root = world.root();
+  const auto mounted = good(root.open_directory("m"));
+  const auto sub = good(mounted->open_directory("sub"));
+  const Stat here = good(root.stat());
+  const std::vector<Stat> elsewhere{good(root.stat_at("m")), good(mounted->stat()), good(sub->stat()),
+                                    good(mounted->stat_at("sub"))};
+  for (const Stat& there : elsewhere) {
+    CHECK(there.device == here.device);
+    CHECK_FALSE(same_mount(there, here));
+  }
+  CHECK(same_mount(good(root.stat_at("f")), here));
+  CHECK(good(root.stat_at("m")).mount_root);
+  CHECK_FALSE(good(mounted->stat_at("sub")).mount_root);
+  CHECK(code(root.rename("f", *sub, "f", RenameMode::replace)) == Errc::cross_device);
+  CHECK(code(root.link("f", *sub, "f")) == Errc::cross_device);
+}
+
 }  // namespace nb::fs::test

@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// apply_xattrs and remove_tree on both file systems.
+// remove_tree on both file systems, and read_fully.
 #include "fs/metadata.hpp"
 
 #include "unit/fs/world.hpp"
 
 namespace nb::fs::test {
-
-TEMPLATE_TEST_CASE("apply_xattrs removes, keeps, changes and adds", "[fs]", PosixWorld, SimWorld) {
-  TestType world;
-  auto file = write(world.root(), "f", "x");
-  const Xattrs first{{"user.a", "1"}, {"user.b", "2"}, {"user.d", "4"}};
-  good(apply_xattrs(*file, {}, first));
-  CHECK(good(file->xattrs()) == first);
-  const Xattrs second{{"user.b", "two"}, {"user.c", "3"}, {"user.d", "4"}};
-  good(apply_xattrs(*file, first, second));
-  CHECK(good(file->xattrs()) == second);
-  // What is gone already is not missed; one that cannot be set does not stop the others.
-  Xattrs stale = second;
-  stale.push_back({"user.z", "gone"});
-  CHECK(code(apply_xattrs(*file, stale, {{"bad.name", "x"}, {"user.n", "5"}})) == Errc::unsupported);
-  CHECK(good(file->xattrs()) == Xattrs{{"user.n", "5"}});
-}
 
 TEMPLATE_TEST_CASE("remove_tree removes everything below and follows nothing", "[fs]", PosixWorld, SimWorld) {
   TestType world;
@@ -85,7 +69,11 @@ TEST_CASE("remove_tree stops at a mount and does not touch it", "[fs][sim]") {
   auto mounted = good(tree->create_directory("mounted"));
   write(*mounted, "precious", "1");
   good(mounted->set_mode(0500));
-  fs.mount("tree/mounted");
+  if (GENERATE(false, true)) {
+    fs.mount("tree/mounted");
+  } else {
+    fs.bind("tree/mounted");
+  }
   CHECK(code(remove_tree(*root, "tree")) == Errc::cross_device);
   CHECK(code(remove_tree(*tree, "mounted")) == Errc::cross_device);
   CHECK(read(*mounted, "precious") == "1");
@@ -98,6 +86,16 @@ TEST_CASE("remove_tree reports what cannot be removed", "[fs][sim]") {
   good(good(root->create_directory("tree"))->create_file("fixed"));
   fs.set_immutable("tree/fixed");
   CHECK(code(remove_tree(*root, "tree")) == Errc::not_permitted);
+}
+
+TEST_CASE("read_fully goes on after short reads and stops at the end", "[fs][sim]") {
+  SimFileSystem fs({.most_read_bytes = 2});
+  auto file = write(*fs.root(), "f", "seven..");
+  std::array<std::byte, 5> buffer{};
+  CHECK(good(read_fully(*file, 0, buffer)) == 5);
+  CHECK(as_text(buffer) == "seven");
+  CHECK(good(read_fully(*file, 4, buffer)) == 3);
+  CHECK(good(read_fully(*file, 7, buffer)) == 0);
 }
 
 }  // namespace nb::fs::test

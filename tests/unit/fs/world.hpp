@@ -3,6 +3,9 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <sched.h>
+#include <sys/mount.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,8 +66,23 @@ using Names = std::vector<std::string>;
 class PosixWorld {
  public:
   Directory& root() { return *m_root; }
+  // Makes this directory of the root another mount of the same file system, and opens the root anew, because a handle
+  // from before does not see it; false where this process may not.
+  bool bind(const std::string& name) {
+    const std::string path = m_temp.path(name);
+    if (::unshare(CLONE_NEWNS) != 0) return false;
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+    m_bound.push_back(path);
+    m_root = good(open_user_directory(m_temp.path()));
+    return true;
+  }
+  ~PosixWorld() {
+    for (const std::string& path : m_bound) ::umount2(path.c_str(), MNT_DETACH);
+  }
 
  private:
+  std::vector<std::string> m_bound;
   nb::test::TempDir m_temp;
   std::unique_ptr<Directory> m_root = good(open_user_directory(m_temp.path()));
 };
@@ -72,6 +90,10 @@ class PosixWorld {
 class SimWorld {
  public:
   Directory& root() { return *m_root; }
+  bool bind(const std::string& name) {
+    m_fs.bind(name);
+    return true;
+  }
 
  private:
   SimFileSystem m_fs;

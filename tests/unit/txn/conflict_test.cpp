@@ -9,6 +9,7 @@ namespace nb::txn::test {
 namespace {
 
 using fs::SimEvent;
+using fs::SimOperation;
 using fs::SimFileSystem;
 
 std::string content_at(fs::Directory& root, const std::string& path) {
@@ -62,6 +63,32 @@ TEST_CASE("a foreign edit of what is replaced or removed is kept aside and repor
     if (how == Edit::make_directory) CHECK(content_at(*root, kept + "/" + entries[0].name + "/inside") == "foreign");
     if (how == Edit::rewrite) CHECK(content_at(*root, kept + "/" + entries[0].name).starts_with("somebody was here"));
   }
+}
+
+TEST_CASE("a recovery that is through says so, whatever has become of the notes", "[txn][conflict]") {
+  SimFileSystem disk = rich_disk();
+  at_commit_point(disk, [disk](const SimEvent& event) mutable { disk.die_at(event.number + 1); });
+  CHECK(!change(disk));
+  SimFileSystem left = disk.after_crash(fs::CrashChoice::keep_all());
+  edit(*left.root(), "c", Edit::replace);
+  // Somebody writes into the note as soon as it is there.
+  left.on_operation([left](const SimEvent& event) {
+    if (event.kind != SimOperation::rename || event.path != "c") return;
+    const RelPath place = RelPath::parse(".nbackup/conflict/" + id_text(tx_id(2))).value();
+    const auto kept = left.root()->open_directory_path(place).value();
+    const std::vector<fs::NamedType> entries = kept->list().value();
+    for (const fs::NamedType& entry : entries) {
+      REQUIRE(kept->open_file(entry.name, fs::OpenMode::read_write).value()->set_size(0));
+    }
+  });
+  StepClock clock;
+  const auto set = FileSet::open(left.root()).value();
+  const auto lock = WriterLock::acquire(*set, note_for(tx_id(3)), std::chrono::seconds(0), clock).value();
+  const auto report = recover(*set, *lock, clock);
+  REQUIRE(report);
+  CHECK(report->action == RecoveryAction::completed);
+  REQUIRE(report->conflicts.size() == 1);
+  CHECK(report->conflicts[0].str().find(".nbackup/conflict/" + id_text(tx_id(2))) == 0);
 }
 
 TEST_CASE("a foreign edit through a link that is staged is rolled back from", "[txn][conflict][undo]") {

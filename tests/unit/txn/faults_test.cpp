@@ -67,6 +67,52 @@ TEST_CASE("a failed sync of the stage poisons it", "[txn][faults]") {
   CHECK(next->next_slot() == 1);
 }
 
+TEST_CASE("a stage is given up even where its mark cannot be made", "[txn][faults]") {
+  SimFileSystem disk = rich_disk();
+  const bool renames_work = GENERATE(true, false);
+  // The disk is full from the failed sync on, and in the worse case nothing can be renamed either.
+  auto failed = std::make_shared<bool>(false);
+  disk.on_operation([=](const SimEvent& event) mutable {
+    if (event.kind == SimOperation::sync_file_system) *failed = true;
+    const bool makes = event.kind == SimOperation::create_file || event.kind == SimOperation::sync_file_system;
+    if (*failed && makes) disk.fail_at(event.number, ENOSPC);
+    if (*failed && !renames_work && event.kind == SimOperation::rename) disk.fail_at(event.number, EIO);
+  });
+  CHECK(change(disk).error().code == Errc::sync_failed);
+  disk.on_operation({});
+  StepClock clock;
+  const auto set = FileSet::open(disk.root()).value();
+  {
+    const auto lock = WriterLock::acquire(*set, note_for(tx_id(3)), std::chrono::seconds(0), clock).value();
+    const auto next = Transaction::begin(*set, *lock, tx_id(3), clock).value();
+    CHECK(!next->has_resume_data());
+    REQUIRE(next->clean_up());
+  }
+  REQUIRE(change(disk, 4));
+  std::string left;
+  CHECK(is_clean(set->root(), left));
+  CHECK(left == "");
+}
+
+TEST_CASE("what an earlier run staged is synced file by file before it counts", "[txn][faults]") {
+  SimFileSystem disk = rich_disk();
+  StepClock clock;
+  {
+    const auto set = FileSet::open(disk.root()).value();
+    const auto lock = WriterLock::acquire(*set, note_for(tx_id(2)), std::chrono::seconds(0), clock).value();
+    const auto transaction = Transaction::begin(*set, *lock, tx_id(2), clock).value();
+    const std::uint64_t slot = transaction->next_slot();
+    REQUIRE(write_new_file(transaction->slots(), Transaction::slot_name(slot), as_bytes("data")));
+    REQUIRE(transaction->log_staged({RelPath::parse("n").value(), slot, false, 4, {}, {}}));
+  }
+  const std::string staged = ".nbackup/tx/" + id_text(tx_id(3)) + "/new/1";
+  disk.on_operation([=](const SimEvent& event) mutable {
+    if (event.kind == SimOperation::sync_file && event.path == staged) disk.fail_at(event.number, EIO);
+  });
+  CHECK(change(disk, 3).error().code == Errc::sync_failed);
+  CHECK(is_tree(disk, rich_old()));
+}
+
 TEST_CASE("a commit point that could not be synced is in doubt, and nothing is applied", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
   auto armed = std::make_shared<bool>(false);
@@ -123,6 +169,28 @@ TEST_CASE("a damaged journal stops everything and is kept", "[txn][faults]") {
   CHECK(is_tree(disk, rich_old()));
 }
 
+TEST_CASE("a commit point that was passed in spite of an error is in doubt", "[txn][faults]") {
+  SimFileSystem disk = rich_disk();
+  // As where rename is a link and the removal of the old name, and the second fails.
+  at_commit_point(disk, [disk](const SimEvent& event) mutable {
+    const auto control = disk.root()->open_directory(k_control_name).value();
+    REQUIRE(control->link("journal.new", *control, "journal"));
+    disk.fail_at(event.number, EIO);
+  });
+  CHECK(change(disk).error().code == Errc::in_doubt);
+  disk.on_operation({});
+  CHECK(is_tree(disk, rich_old()));
+  CHECK(recover_at(disk.root()).value() == 2);
+  CHECK(is_tree(disk, rich_new()));
+}
+
+TEST_CASE("a commit point that was not reached leaves nothing in doubt", "[txn][faults]") {
+  SimFileSystem disk = rich_disk();
+  at_commit_point(disk, [disk](const SimEvent& event) mutable { disk.fail_at(event.number, EIO); });
+  CHECK(change(disk).error().code == Errc::io);
+  CHECK(recover_at(disk.root()).value() == 1);
+}
+
 // --- prepare ---
 
 TEST_CASE("what can be known before is refused before the commit point", "[txn][prepare]") {
@@ -136,9 +204,47 @@ TEST_CASE("what can be known before is refused before the commit point", "[txn][
     CHECK(is_tree(disk, rich_old()));
     CHECK(FileSet::open(disk.root()).value()->needs_recovery().value() == false);
   }
-  SimFileSystem disk = rich_disk();
-  disk.mount("d");
-  CHECK(change(disk).error().code == Errc::cross_device);
+  for (const bool same_file_system : {false, true}) {
+    SimFileSystem disk = rich_disk();
+    if (same_file_system) disk.bind("d");
+    if (!same_file_system) disk.mount("d");
+    CHECK(change(disk).error().code == Errc::cross_device);
+  }
+}
+
+TEST_CASE("a change below another mount of the same file system is refused before the commit point", "[txn][prepare]") {
+  SimFileSystem disk;
+  Tree tree{{"", dir()}, {"m", dir()}, {"m/sub", dir()}, {"m/sub/f", file("old")}};
+  make_set(disk.root(), tree, {});
+  disk.bind("m");
+  tree["m/sub/f"] = file("new");
+  const auto result = run(disk.root(), tree, {}, tx_id(2));
+  REQUIRE(!result);
+  CHECK(result.error().code == Errc::cross_device);
+  CHECK(result.error().context.find("m/sub") != std::string::npos);
+}
+
+TEST_CASE("a directory that cannot be opened up is named before the commit point", "[txn][prepare]") {
+  fs::SimOptions options;
+  options.enforce_modes = true;
+  SimFileSystem disk = rich_disk(options);
+  // As for a directory of somebody else.
+  disk.on_operation([disk](const SimEvent& event) mutable {
+    if (event.kind == SimOperation::set_mode && event.path == "locked") disk.fail_at(event.number, EPERM);
+  });
+  StepClock clock;
+  const auto set = FileSet::open(disk.root()).value();
+  const auto lock = WriterLock::acquire(*set, note_for(tx_id(2)), std::chrono::seconds(0), clock).value();
+  const auto transaction = Transaction::begin(*set, *lock, tx_id(2), clock).value();
+  const auto parent = set->root().open_directory("locked").value();
+  const Ident ident = ident_of(parent->stat_at("y").value());
+  const Ident directory = ident_of(set->root().stat_at("locked").value());
+  REQUIRE(transaction->add(OpenUp{RelPath::parse("locked").value(), directory, 0555, 0755}));
+  REQUIRE(transaction->add(Remove{RelPath::parse("locked/y").value(), transaction->next_slot(), ident}));
+  const auto result = transaction->commit({});
+  REQUIRE(!result);
+  CHECK(result.error().code == Errc::not_permitted);
+  CHECK(result.error().context.find("locked") != std::string::npos);
 }
 
 TEST_CASE("a directory without write permission is refused unless it is opened up", "[txn][prepare]") {
@@ -240,6 +346,28 @@ TEST_CASE("nothing to do makes no generation", "[txn]") {
 TEST_CASE("a transaction that is committed cannot begin again", "[txn]") {
   SimFileSystem disk = rich_disk();
   CHECK(change(disk, 1).error().code == Errc::exists);
+}
+
+TEST_CASE("an interrupt right before the commit point is the last that counts", "[txn]") {
+  SimFileSystem disk = rich_disk();
+  CommitOptions options;
+  bool at_commit_point = false;
+  options.on_commit_point = [&] { at_commit_point = true; };
+  SECTION("before it nothing is committed") {
+    options.go_on = [&] {
+      // Late enough: everything but the journal's name is there.
+      return !find_name(*disk.root()->open_directory(k_control_name).value(), "journal.new").value();
+    };
+    CHECK(run(disk.root(), rich_new(), rich_untouched(), tx_id(2), options).error().code == Errc::interrupted);
+    CHECK(!at_commit_point);
+    CHECK(recover_at(disk.root()).value() == 1);
+    CHECK(is_tree(disk, rich_old()));
+  }
+  SECTION("after it everything is") {
+    options.go_on = [&] { return !at_commit_point; };
+    CHECK(run(disk.root(), rich_new(), rich_untouched(), tx_id(2), options));
+    CHECK(is_tree(disk, rich_new()));
+  }
 }
 
 TEST_CASE("the callbacks come in order, the commit point before the journal has its name", "[txn]") {

@@ -65,6 +65,28 @@ TEST_CASE("somebody's own files under the temporary name are not removed", "[txn
   CHECK(find_name(*theirs, "thesis").value());
 }
 
+TEST_CASE("a set whose name cannot be given is taken back", "[txn][set]") {
+  SimFileSystem disk;
+  disk.on_operation([disk](const fs::SimEvent& event) mutable {
+    if (event.kind == fs::SimOperation::rename) disk.fail_at(event.number, EIO);
+  });
+  CHECK(make(disk).error().code == Errc::io);
+  CHECK(disk.root()->list().value().empty());
+}
+
+TEST_CASE("one maker of a set does not take another's away", "[txn][set]") {
+  SimFileSystem disk;
+  disk.on_operation([disk](const fs::SimEvent& event) mutable {
+    if (event.kind != fs::SimOperation::create_file) return;
+    // The other one took ours, which is not locked yet, for a leftover.
+    const auto root = disk.root();
+    REQUIRE(fs::remove_tree(*root, ".nbackup.new"));
+    REQUIRE(root->create_directory(".nbackup.new").value()->create_file("lock"));
+  });
+  CHECK(!make(disk));
+  CHECK(find_name(*disk.root(), ".nbackup.new").value());
+}
+
 TEST_CASE("two processes do not make one set at the same time", "[txn][set]") {
   const SimFileSystem disk;
   const auto temporary = disk.root()->create_directory(".nbackup.new").value();

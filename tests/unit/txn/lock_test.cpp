@@ -81,6 +81,27 @@ TEST_CASE("readers share, a commit takes it alone", "[txn][lock]") {
   CHECK(ReaderLock::acquire(*open_at(scratch), 0s, clock));
 }
 
+TEST_CASE("every wait ends when it is told to", "[txn][lock]") {
+  const Scratch scratch;
+  const auto set = make_at(scratch);
+  StepClock clock;
+  int asked = 0;
+  const GoOn go_on = [&] { return ++asked < 3; };
+  SECTION("for the writer's lock") {
+    const auto first = WriterLock::acquire(*open_at(scratch), note_for(tx_id(1)), 0s, clock).value();
+    CHECK(WriterLock::acquire(*set, note_for(tx_id(2)), 3600s, clock, go_on).error().code == Errc::interrupted);
+  }
+  SECTION("for a commit to end") {
+    const auto apply = take_apply_lock(*open_at(scratch), 0s, clock).value();
+    CHECK(ReaderLock::acquire(*set, 3600s, clock, go_on).error().code == Errc::interrupted);
+  }
+  SECTION("for readers to end") {
+    const auto reader = ReaderLock::acquire(*open_at(scratch), 0s, clock).value();
+    CHECK(take_apply_lock(*set, 3600s, clock, go_on).error().code == Errc::interrupted);
+  }
+  CHECK(asked == 3);
+}
+
 // Another process that holds the writer's lock under `token` until a signal ends it.
 class Holder {
  public:

@@ -182,7 +182,8 @@ TEST_CASE("operations outside of the tree are refused", "[txn][records]") {
     return decode_journal_op(bytes);
   };
   CHECK(op_at("fine"));
-  for (const std::string_view path : {"", "..", "a/../b", "/etc", "a//b", ".nbackup", ".nbackup/head"}) {
+  for (const std::string_view path : {"", "..", "a/../b", "/etc", "a//b", ".nbackup", ".nbackup/head", "a/.nbackup",
+                                      "a/.nbackup/b", "a/.nbackup.new"}) {
     INFO(path);
     CHECK(!op_at(path));
   }
