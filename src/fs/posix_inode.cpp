@@ -27,6 +27,7 @@ Stat to_stat(const struct statx& raw, FileType type) {
   stat.mode = raw.stx_mode & k_mode_bits;
   stat.owner = {raw.stx_uid, raw.stx_gid};
   stat.size = type == FileType::regular ? raw.stx_size : 0;
+  stat.allocated_bytes = raw.stx_blocks * 512;  // its unit, whatever the file system's blocks are
   stat.mtime = timestamp(raw.stx_mtime);
   stat.ctime = timestamp(raw.stx_ctime);
   stat.device = ::makedev(raw.stx_dev_major, raw.stx_dev_minor);

@@ -111,6 +111,7 @@ Result<Stat> State::stat(InodeNumber number) {
   stat.mode = from.attributes.mode;
   stat.owner = from.attributes.owner;
   stat.size = from.content.size();
+  stat.allocated_bytes = from.content.blocks() * k_block_bytes;
   stat.mtime = from.attributes.mtime;
   stat.ctime = from.attributes.ctime;
   stat.device = from.device;

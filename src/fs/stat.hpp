@@ -45,6 +45,7 @@ struct Stat {
   std::uint32_t mode = 0;  // the 07777 bits only
   Owner owner;
   std::uint64_t size = 0;  // of a regular file, in bytes; 0 for every other type
+  std::uint64_t allocated_bytes = 0;  // on disk: less than the size where there are holes
   Timestamp mtime;
   Timestamp ctime;
   std::uint64_t device = 0;  // the file system (btrfs: the subvolume)
