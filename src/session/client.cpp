@@ -259,10 +259,13 @@ class Run {
   }
 
   Status check_shape(const wire::Opened& opened) const {
+    // Of several sources some may be missing there; what may come is checked name by name then.
+    const bool one = m_job.sources.size() == 1;
     const bool single = (opened.flags & wire::k_flag_single_file) != 0;
-    const bool may_be_single = m_job.sources.size() == 1 && names_asked_for().has_value();
-    if (!single || may_be_single) return {};
-    return fail(Errc::protocol, "a single file in place of what was asked for");
+    const bool implied = (opened.flags & wire::k_flag_implied_root) != 0;
+    const bool by_name = names_asked_for().has_value();
+    if (single ? one && by_name && implied : !one || implied == by_name) return {};
+    return fail(Errc::protocol, "opened something else than what was asked for");
   }
 
   SinkOptions pull_options(const wire::Opened& opened, const wire::Hello& peer, const ListingKey& key) const {

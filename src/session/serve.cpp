@@ -32,6 +32,7 @@ class Server {
     // The client ends the connection; until it has, what was sent last may still be on its way.
     while (true) {
       const auto message = m_connection.receive();
+      if (!message && message.error().code == Errc::protocol) return tl::make_unexpected(message.error());
       if (!message || !*message) return {};
     }
   }

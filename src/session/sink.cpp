@@ -123,7 +123,10 @@ Status Sink::take(const wire::RawMessage& message) {
       m_reporter.received(body);
       return {};
     }
-    case phase: return {};
+    case phase: {
+      NB_TRY(wire::decode_message<wire::Phase>(message.body));
+      return {};
+    }
     case error: {
       NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::ErrorMessage>(message.body));
       return tl::make_unexpected(from_message(body));

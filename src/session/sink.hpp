@@ -70,12 +70,15 @@ class Sink {
 
   // --- sink_directory.cpp: announcements
   struct Ancestor {
+    std::uint64_t id = 0;
     RelPath path;
     Location location;
     std::string last_child;
+    std::optional<std::vector<std::string>> directories;  // of its listing, once that is known
   };
   Status on_directory(const wire::DirectoryMessage& message);
   Status check_order(const wire::DirectoryMessage& message);
+  Status check_listed(const std::string& name);
   Status check_root(const wire::DirectoryMessage& message) const;
   Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
@@ -91,6 +94,7 @@ class Sink {
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
+  Status check_children(SinkDirectory& directory);
   Status begin_listing(SinkDirectory& directory, const wire::Listing& message);
   Status on_entry(SinkDirectory& directory, wire::Entry entry, bool shared);
   Result<std::optional<PresentEntry>> present(SinkDirectory& directory, const std::string& name);

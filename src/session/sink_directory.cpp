@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
 
@@ -12,6 +14,14 @@ namespace {
 
 // What a source counts against the credit for a directory, at the least (docs/protocol.md, "Flow").
 constexpr std::uint64_t k_least_listing_bytes = 64;
+
+std::vector<std::string> directories_in(const std::vector<wire::Entry>& entries) {
+  std::vector<std::string> names;
+  for (const wire::Entry& entry : entries) {
+    if (entry.type == fs::FileType::directory) names.push_back(entry.name);
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -29,7 +39,7 @@ Status Sink::on_directory(const wire::DirectoryMessage& message) {
   directory.announced_entries = message.entries;
   directory.announced = message.digest;
   NB_TRY(locate(message, directory));
-  m_ancestors.push_back({message.path, directory.location, {}});
+  m_ancestors.push_back({message.id, message.path, directory.location, {}, {}});
   NB_TRY(guard_empty_source(message, directory));
   NB_TRY_ASSIGN(const bool differs, reply_to(message, directory));
   NB_TRY(m_connection.send(wire::DirectoryReply{message.id, directory.reply}));
@@ -46,6 +56,9 @@ Status Sink::check_root(const wire::DirectoryMessage& message) const {
   const bool implied = (message.flags & wire::k_directory_implied) != 0;
   if (message.path.depth() == 1) return check_asked_for(std::string(message.path.name()), fs::FileType::directory);
   if (!message.path.is_root()) return {};
+  if (implied != has(wire::k_flag_implied_root)) {
+    return fail(Errc::protocol, "directory: the root's whole content, or names of it: not what was agreed");
+  }
   if (m_options.root_names && !implied) return fail(Errc::protocol, "directory: its whole content was not asked for");
   if (has(wire::k_flag_single_file) && (!implied || message.entries > 1)) {
     return fail(Errc::protocol, "directory: more than the single file");
@@ -75,7 +88,20 @@ Status Sink::check_order(const wire::DirectoryMessage& message) {
     return fail(Errc::protocol, "directory: out of order: " + escape(message.path.str()));
   }
   m_ancestors.back().last_child = message.path.name();
-  return {};
+  return check_listed(m_ancestors.back().last_child);
+}
+
+// Its parent's listing names it as a directory, or will: the two may come in either order.
+Status Sink::check_listed(const std::string& name) {
+  const Ancestor& parent = m_ancestors.back();
+  const auto waits = m_open.find(parent.id);
+  if (waits != m_open.end()) {
+    waits->second.announced_children.push_back(name);
+    return {};
+  }
+  const auto& listed = parent.directories;
+  if (!listed || std::binary_search(listed->begin(), listed->end(), name)) return {};
+  return fail(Errc::protocol, "directory: not in its parent's listing: " + escape(name));
 }
 
 Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& directory) {
@@ -212,6 +238,7 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
                        scan::listing_digest(found.own, found.entries, *m_options.secret) == message.digest;
   if (!is_same || at.where == Where::staged) return true;
   directory.reply = wire::ReplyKind::same;
+  m_ancestors.back().directories = directories_in(found.entries);
   return false;
 }
 

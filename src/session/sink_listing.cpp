@@ -39,10 +39,24 @@ Status Sink::on_listing(wire::Listing message) {
   }
   if (!message.last) return {};
   if (directory.next_index != directory.announced_entries) return fail(Errc::protocol, "listing: entries are missing");
-  if (directory.listing->finish() != directory.announced) return fail(Errc::protocol, "listing: not the one announced");
+  if (directory.listing->finish() != directory.announced) return fail(Errc::protocol, "listing: its digest is not the one announced");
+  NB_TRY(check_children(directory));
   NB_TRY(end_listing(directory));
   m_to_ask.emplace_back(wire::DirectoryDone{message.id});
   m_open.erase(it);
+  return {};
+}
+
+// The directories announced below it so far must be in its listing; those that follow are checked as they come.
+Status Sink::check_children(SinkDirectory& directory) {
+  const auto& listed = directory.directories;
+  const auto& announced = directory.announced_children;
+  if (!std::includes(listed.begin(), listed.end(), announced.begin(), announced.end())) {
+    return fail(Errc::protocol, "directory: not in its parent's listing, below " + escape(directory.path.str()) + "/");
+  }
+  for (Ancestor& ancestor : m_ancestors) {
+    if (ancestor.id == directory.id) ancestor.directories = std::move(directory.directories);
+  }
   return {};
 }
 
@@ -96,6 +110,7 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   Status done;
   if (entry.type == fs::FileType::directory) {
     // It is announced on its own; but where it is new here, this directory changes.
+    directory.directories.push_back(entry.name);
     if (!here || here->stat.type != fs::FileType::directory) directory.touched = true;
   } else if (!here) {
     done = on_new(directory, entry, shared);

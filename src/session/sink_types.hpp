@@ -59,6 +59,8 @@ struct SinkDirectory {
   std::size_t next_present = 0;         // how far the comparison has come in it
   std::uint64_t next_index = 0;
   std::string last_name;
+  std::vector<std::string> directories;         // of the listing, rising
+  std::vector<std::string> announced_children;  // rising
   bool began = false;                   // the first part of the listing has come
   bool touched = false;                 // operations are planned in it: its time must be set again
   std::optional<bool> may_change;       // names can be made and removed in it, once somebody has asked

@@ -207,7 +207,7 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
   {
     const std::lock_guard lock(m_mutex);
     const std::uint64_t bytes = weight_of(listing);
-    pending = &m_pending.emplace(id, Pending{directory, std::move(listing), bytes, 0, take_all, false}).first->second;
+    pending = &m_pending.emplace(id, Pending{directory, std::move(listing), bytes, 0, {}, take_all, false}).first->second;
     m_pending_bytes += bytes;
   }
   if (!take_all) return {};
@@ -373,7 +373,8 @@ Status Source::take_want(const wire::Want& want) {
   const auto& entries = it->second.listing.listed.entries;
   if (want.file.index >= entries.size()) return fail(Errc::protocol, "want: no such entry");
   const wire::Entry& entry = entries[static_cast<std::size_t>(want.file.index)];
-  if (entry.type != fs::FileType::regular || want.offset > entry.size) return fail(Errc::protocol, "want: not a file");
+  if (entry.type != fs::FileType::regular || want.offset != 0) return fail(Errc::protocol, "want: not a file");
+  if (!it->second.wanted.insert(want.file.index).second) return fail(Errc::protocol, "want: twice");
   if (m_wants.size() >= m_options.limits.want_credit) return fail(Errc::protocol, "want: more than the credit");
   ++it->second.open_wants;
   m_wants.push_back(want);

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "session/connection.hpp"
@@ -49,6 +50,7 @@ class Source {
     SourceListing listing;
     std::uint64_t encoded_bytes = 0;
     std::uint64_t open_wants = 0;
+    std::set<std::uint64_t> wanted;  // indices
     bool sent = false;
     bool done = false;
   };

@@ -235,8 +235,9 @@ class Hostile(Case):
         confined = Arena(arena.world, arena.dir, ["--root", str(arena.source)])
         query = peer.Message(peer.NUMBERS["query"], b"\0" * 16 + peer.string(b"../sink"))
         outcome = confined.play_to_server([(0, peer.frame(peer.hello().encoded())), (1, peer.frame(query.encoded()))])
-        replies = [m for part in peer.frames(outcome.stdout) for m in part if m.name == "query_reply"]
-        self.assertEqual([m.body for m in replies], [b"\0\0"])
+        said = [m for part in peer.frames(outcome.stdout) for m in part if m.name in ("query_reply", "error")]
+        self.assertEqual([m.name for m in said], ["error"], outcome.text)
+        self.assertIn(b"lies outside", said[0].body)
 
     # --- damage -----------------------------------------------------------------------------------------------------
     def _survives(self, tape: Tape, codes: tuple[int, ...]) -> Callable[[Arena, list[player.Step]], list[str]]:

@@ -315,7 +315,8 @@ class Listing:
 
 def listing_digest(parts: list[Listing], secret: bytes) -> bytes:
     """Of a whole listing, as the Directory message carries it."""
-    return digest_of((parts[0].own or b"\0") + b"".join(e.encode() for part in parts for e in part.entries), secret)
+    whole = (parts[0].own or b"\0") + b"".join(e.encode() for part in parts for e in part.entries)
+    return content_digest(whole, secret)
 
 
 @dataclass
@@ -395,7 +396,7 @@ class Want:
     directory: int
     index: int
     offset: int
-    rest: bytes = b""
+    rest: bytes = b"\0"  # without a basis
 
     @staticmethod
     def decode(body: bytes) -> "Want":

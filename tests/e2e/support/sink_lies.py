@@ -71,7 +71,7 @@ def _wants(parts: Parts, heard: Parts) -> Iterator[Lie]:
         if place is None or listing.id not in wanted:
             continue
         for index, entry in enumerate(listing.entries):
-            if entry.type == peer.REGULAR and not entry.head & peer.LINKED:
+            if entry.type == peer.REGULAR:
                 continue
             extra = formed("want", Want(listing.id, index, 0))
             yield Lie("want kind", f"want {listing.id}.{index}, of type {entry.head:#x}",

@@ -51,8 +51,6 @@ def unasked(parts: Parts, secret: bytes) -> Iterator[Lie]:
     rooted = put(parts, at, altered(root, own=meta, bits=root.bits | peer.OWN_METADATA).message())
     rooted = put(rooted, place, formed("directory", altered(Directory.decode(get(parts, place).body), flags=0)))
     yield Lie("unasked", "a root that is not implied, after all", peer.settled(rooted, secret), UNASKED)
-    renamed = put(parts, opened, formed("opened", with_field(body, peer.OPENED["single_name"], b"authorized_keys")))
-    yield Lie("unasked", "opened with another name", renamed, UNASKED)
 
 
 class _Named(Listing):

@@ -52,7 +52,7 @@ TEST_CASE("a pull counts what it received, a dry run says that it was one", "[cl
   summary.report.result.committed = false;
   summary.report.counts.received_bytes = 10;
   CHECK(summary_line(summary) ==
-        "dry run, nothing changed: pulled 2 sources to /restore: 12 new, 3 changed, 1 deleted, 10 B received, 00:02");
+        "dry run: would pull 2 sources to /restore: 12 new, 3 changed, 1 deleted, 10 B received, 00:02");
 }
 
 TEST_CASE("a verification says what it found", "[cli]") {
