@@ -104,6 +104,12 @@ Status set_retries(Settings& settings, Text value) {
 
 Status accept(Settings&, Text) { return {}; }
 
+template <Deltas choice>
+Status set_deltas(Settings& settings, Text) {
+  settings.deltas = choice;
+  return {};
+}
+
 Status set_compression_level(Settings& settings, Text value) {
   NB_TRY_ASSIGN(const int level, parse_level(value));
   NB_TRY_ASSIGN(settings.compression, codec::compression_of_level(level));
@@ -125,6 +131,10 @@ constexpr std::array k_options{
               set_flag<wire::k_flag_delete>},
     OptionRow{"-c,--checksum", toggle, "", k_writes, k_what, "compare contents, not size and time",
               set_flag<wire::k_flag_checksum>},
+    OptionRow{"-W,--whole-file", toggle, "", k_writes, k_what, "send changed files whole (default if both\nends are this machine)",
+              set_deltas<Deltas::never>},
+    OptionRow{"--no-whole-file", toggle, "", k_writes, k_what, "send what differs from the old file",
+              set_deltas<Deltas::always>},
     OptionRow{"--paranoid", toggle, "", k_runs, k_what, "believe no digest of an earlier run: read it all",
               set_true<&Settings::paranoid>},
     OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",

@@ -27,6 +27,9 @@ enum class ProgressChoice : std::uint8_t { automatic, always, never };
 
 inline constexpr std::chrono::seconds k_default_timeout{300};
 
+// Whether changed files are sent as what differs from the old ones; automatic: unless both ends are this machine.
+enum class Deltas : std::uint8_t { automatic, always, never };
+
 struct Settings {
   CommandId command = CommandId::push;
   std::vector<std::string> arguments;  // what is not an option, in order
@@ -36,6 +39,7 @@ struct Settings {
   std::int64_t max_delete = -2;
   std::vector<FilterOption> filters;
   bool allow_unmounted = false;
+  Deltas deltas = Deltas::automatic;
   bool paranoid = false;  // no remembered digest is believed
 
   // The connection and waiting.

@@ -11,8 +11,14 @@
 namespace nb::cli {
 namespace {
 
-std::uint64_t job_flags(const Settings& settings) {
+enum class Ends : std::uint8_t { one_machine, two_machines };
+
+std::uint64_t job_flags(const Settings& settings, Ends ends) {
   std::uint64_t flags = settings.flags;
+  // Where no link is saved, reading both files would only cost time.
+  const bool unsaid_whole = settings.deltas == Deltas::automatic && ends == Ends::one_machine;
+  if (unsaid_whole || settings.deltas == Deltas::never) flags |= wire::k_flag_whole_file;
+  if (settings.paranoid) flags |= wire::k_flag_paranoid;
   const bool verify = settings.command == CommandId::verify;
   if (verify) flags |= wire::k_flag_verify;
   if (verify || settings.itemize || settings.verbosity > 0) flags |= wire::k_flag_itemize;
@@ -53,7 +59,7 @@ Status Transfer::make_job() {
   m_job.client = client_name();
   m_job.allow_unmounted = m_settings.allow_unmounted;
   session::Options& options = m_job.options;
-  options.flags = job_flags(m_settings);
+  options.flags = job_flags(m_settings, m_ends.host ? Ends::two_machines : Ends::one_machine);
   options.max_delete = m_settings.max_delete;
   NB_TRY_ASSIGN(options.filter_rules, job_filter_rules(m_settings.filters));
   options.inactivity = m_settings.timeout;

@@ -36,7 +36,7 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
   return out;
 }
 
-Status ContentSender::send(const wire::FileKey& key, const Listed& listed) {
+Status ContentSender::send(const wire::FileKey& key, const Listed& listed, const Basis* basis) {
   const RelPath path = listed.directory.child(listed.entry.name);
   m_begun = false;
   for (int attempt = 0; attempt < k_attempts; ++attempt) {
@@ -46,7 +46,7 @@ Status ContentSender::send(const wire::FileKey& key, const Listed& listed) {
       error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
       return give_up(key, std::move(error), path);
     }
-    NB_TRY_ASSIGN(const Attempt outcome, try_once(key, *file));
+    NB_TRY_ASSIGN(const Attempt outcome, try_once(key, *file, basis));
     if (outcome == Attempt::sent) return {};
     if (outcome == Attempt::unreadable) return give_up(key, m_trouble, path);
   }
@@ -60,8 +60,9 @@ void ContentSender::remember(const Opened& file, const hash::Digest& digest) {
 }
 
 // Once it has begun in pieces it goes on so, even if it has shrunk since.
-Result<ContentSender::Attempt> ContentSender::try_once(const wire::FileKey& key, Opened& file) {
+Result<ContentSender::Attempt> ContentSender::try_once(const wire::FileKey& key, Opened& file, const Basis* basis) {
   NB_FAILPOINT("session.source.file_opened");
+  if (basis != nullptr && file.stat.size > m_options.small_file_bytes) return send_delta(key, file, *basis);
   return file.stat.size <= m_options.small_file_bytes && !m_begun ? send_small(key, file) : send_large(key, file);
 }
 
@@ -146,13 +147,81 @@ Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& ke
   hash::FileHasher hasher(*m_options.secret);
   NB_TRY_ASSIGN(const Attempt outcome, send_pieces(file, hasher));
   if (outcome != Attempt::sent) return outcome;
+  return end_content(key, file, hasher.finish());
+}
+
+// Everything has been read; if the file is still what it was, so is what was sent.
+Result<ContentSender::Attempt> ContentSender::end_content(const wire::FileKey& key, const Opened& file,
+                                                          const hash::Digest& digest) {
   const auto after = file.file->stat();
   if (!after) return failed(after.error());
   if (!fs::is_same_state(file.stat, *after)) return Attempt::changed;
-  const hash::Digest digest = hasher.finish();
   remember(file, digest);
   NB_TRY(m_connection.send(wire::FileEnd{key, wire::FileOutcome::complete, 0, digest}));
   return Attempt::sent;
+}
+
+namespace {
+
+// Tells the errors of the connection, which end the run, from those of the file.
+class Wire final : public delta::DeltaSink, public delta::BasisSignature {
+ public:
+  using Sent = std::function<void(std::uint64_t)>;
+  Wire(Connection& connection, delta::BasisSignature& signature, Sent sent)
+      : m_connection(connection), m_signature(signature), m_sent(std::move(sent)) {}
+
+  Status data(std::uint64_t offset, ByteView bytes) override {
+    m_sent(bytes.size());
+    return note(interrupt_requested() ? fail(Errc::interrupted, "") : m_connection.send(wire::Data{offset, bytes}));
+  }
+  Status copy(std::uint64_t offset, std::uint64_t basis_offset, std::uint64_t length) override {
+    m_sent(0);
+    return note(interrupt_requested() ? fail(Errc::interrupted, "")
+                                      : m_connection.send(wire::Copy{offset, basis_offset, length}));
+  }
+  Status hole(std::uint64_t offset, std::uint64_t length) override {
+    return note(m_connection.send(wire::Hole{offset, length}));
+  }
+  Result<std::shared_ptr<const delta::SignaturePiece>> piece(std::uint64_t index) override {
+    auto found = m_signature.piece(index);
+    m_broken |= !found;
+    return found;
+  }
+  [[nodiscard]] bool broken() const { return m_broken; }
+
+ private:
+  Status note(Status status) {
+    m_broken |= !status;
+    return status;
+  }
+  Connection& m_connection;
+  delta::BasisSignature& m_signature;
+  Sent m_sent;
+  bool m_broken = false;
+};
+
+}  // namespace
+
+Result<ContentSender::Attempt> ContentSender::send_delta(const wire::FileKey& key, Opened& file, const Basis& basis) {
+  m_begun = true;
+  NB_TRY(m_connection.send(wire::FileBegin{key, file.stat.size, file.meta, wire::ContentKind::delta}));
+  file.file->expect_sequential_read();
+  Wire line(m_connection, basis.signature, [this](std::uint64_t bytes) {
+    m_content_bytes += bytes;
+    m_on_progress();
+  });
+  delta::SignatureBuilder builder(*m_options.signer);
+  delta::MatcherOptions options;
+  options.size = file.stat.size;
+  options.basis_size = basis.size;
+  options.max_data_bytes = wire::k_max_data_bytes;
+  delta::Matcher matcher(*file.file, line, line, builder, *m_options.signer, options);
+  const auto matched = matcher.run();
+  if (!matched && line.broken()) return tl::make_unexpected(matched.error());
+  if (!matched && matched.error().code == Errc::changed) return Attempt::changed;
+  if (!matched) return failed(matched.error());
+  NB_TRY_ASSIGN(const hash::Digest digest, builder.finish());
+  return end_content(key, file, digest);
 }
 
 }  // namespace nb::session

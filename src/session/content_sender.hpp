@@ -5,7 +5,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
+#include "delta/matcher.hpp"
 #include "hash/file_hasher.hpp"
 #include "session/connection.hpp"
 #include "session/reporter.hpp"
@@ -18,6 +20,7 @@ struct SenderOptions {
   scan::MetadataView view = scan::MetadataView::plain;
   const hash::Secret* secret = nullptr;
   scan::DigestMemory* digests = nullptr;  // told what was sent; outlives the sender
+  const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
 };
 
 class ContentSender {
@@ -37,8 +40,14 @@ class ContentSender {
     const wire::Entry& entry;
     const fs::Stat& stat;  // when it was listed
   };
+  // What the sink has of the file: a large one is sent as what differs from it.
+  struct Basis {
+    std::uint64_t size = 0;
+    delta::BasisSignature& signature;
+  };
   // Sends the content of a file, or why there is none. Errors are the connection's; the file's go to the reporter.
-  Status send(const wire::FileKey& key, const Listed& listed);
+  // `basis` may be null.
+  Status send(const wire::FileKey& key, const Listed& listed, const Basis* basis);
   [[nodiscard]] std::uint64_t content_bytes() const { return m_content_bytes; }
 
  private:
@@ -51,7 +60,9 @@ class ContentSender {
     WallTime began{};    // before anything of it was read
   };
   Result<Opened> open(const Listed& listed);
-  Result<Attempt> try_once(const wire::FileKey& key, Opened& file);
+  Result<Attempt> try_once(const wire::FileKey& key, Opened& file, const Basis* basis);
+  Result<Attempt> send_delta(const wire::FileKey& key, Opened& file, const Basis& basis);
+  Result<Attempt> end_content(const wire::FileKey& key, const Opened& file, const hash::Digest& digest);
   Attempt failed(const Error& error);
   Result<Attempt> send_small(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);

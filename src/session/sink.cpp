@@ -39,7 +39,11 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_reporter(reporter),
       m_lister(lister_options(options)),
       m_plan(*options.secret) {
-  if (commits()) m_stager.emplace(*m_target.set, *m_target.transaction, reporter);
+  if (!commits()) return;
+  m_stager.emplace(*m_target.set, *m_target.transaction, reporter);
+  const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
+  m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, m_target.id, *options.secret,
+                  has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
 }
 
 RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(path); }
@@ -105,6 +109,14 @@ Status Sink::take(const wire::RawMessage& message) {
     case data: {
       NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Data>(message.body));
       return on_data(body);
+    }
+    case copy: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Copy>(message.body));
+      return on_copy(body);
+    }
+    case signature_request: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::SignatureRequest>(message.body));
+      return on_signature_request(body);
     }
     case hole: {
       NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Hole>(message.body));
@@ -200,6 +212,7 @@ Status Sink::commit() {
   m_result.committed = outcome.changed;
   m_result.generation = outcome.generation;
   m_result.durability_unsure = outcome.changed && !outcome.durable;
+  if (outcome.changed) m_bases->confirm();
   return {};
 }
 

@@ -25,6 +25,7 @@ struct SinkTarget {
   std::optional<std::string> new_name;    // of the single file
   txn::FileSet* set = nullptr;            // commit mode
   txn::Transaction* transaction = nullptr;
+  txn::TxId id{};                         // of the transaction
 };
 
 struct SinkOptions {
@@ -104,7 +105,7 @@ class Sink {
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
   Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
-  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, std::optional<txn::Ident> replaced);
+  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* replaced);
   Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                              const std::optional<txn::Ident>& replaced);
   Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
@@ -126,10 +127,21 @@ class Sink {
   Status finish_incoming(const ExpectedFile& expected, const hash::Digest& digest);
   Status drop_incoming(const ExpectedFile& expected);
   Status write_incoming(const wire::Data& message);
+  Status refuse_incoming(Status status);
+  Status watch_space(std::uint64_t written);
+  Result<bool> content_is_good(const hash::Digest& digest);
+
+  // --- sink_delta.cpp: contents that come as what differs from a basis
+  void offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
+  Status on_signature_request(const wire::SignatureRequest& message);
+  void begin_content(const ExpectedFile& file);
+  Status on_copy(const wire::Copy& message);
+  Status apply(Status status, std::uint64_t bytes);
+  Status want_whole(ExpectedFile& file);
   Status staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
                 const fs::Metadata& meta, std::uint64_t size);
   Result<ExpectedFile*> expected(const wire::FileKey& key);
-  void settled(const wire::FileKey& key);
+  Status settled(const wire::FileKey& key);
   Status per_file(Status status, const RelPath& path);
   Status pump_wants();
 
@@ -146,6 +158,7 @@ class Sink {
   scan::Lister m_lister;
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
+  std::optional<BasisStore> m_bases;  // commit mode
   hash::FileHasher m_plan;
   wire::RunResult m_result;
 

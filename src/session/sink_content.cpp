@@ -39,9 +39,12 @@ Result<ExpectedFile*> Sink::expected(const wire::FileKey& key) {
 }
 
 // The file is settled, for better or worse; its want no longer counts.
-void Sink::settled(const wire::FileKey& key) {
+Status Sink::settled(const wire::FileKey& key) {
   m_asked.erase(key);
-  m_expected.erase(key);
+  const auto it = m_expected.find(key);
+  const bool owes = it != m_expected.end() && it->second.owes_basis_done;
+  if (it != m_expected.end()) m_expected.erase(it);
+  return owes ? m_connection.send(wire::BasisDone{key}) : Status{};
 }
 
 Status Sink::pump_wants() {
@@ -70,11 +73,7 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
     return fail(Errc::protocol, "small file: content does not fit its digest");
   }
   m_result.content_bytes += message.bytes.size();
-  if (file->dropped) {
-    settled(message.file);
-    return {};
-  }
-  m_written_since_check += message.bytes.size() + 4096;
+  if (file->dropped) return settled(message.file);
   const fs::Metadata& meta = message.meta ? *message.meta : file->meta;
   const auto write = [&]() -> Status {
     NB_TRY_ASSIGN(const auto handle, m_stager->create_file(file->spot));
@@ -84,7 +83,13 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
     return staged(*file, node, message.digest, meta, message.bytes.size());
   };
   NB_TRY(per_file(write(), file->path));
-  settled(message.file);
+  const std::uint64_t written = message.bytes.size() + 4096;
+  NB_TRY(settled(message.file));
+  return watch_space(written);
+}
+
+Status Sink::watch_space(std::uint64_t written) {
+  m_written_since_check += written;
   if (m_written_since_check < k_space_check_bytes) return {};
   m_written_since_check = 0;
   return m_stager->check_space();
@@ -96,6 +101,7 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
   const RelPath path = set_path(file.path);
   if (file.shared) m_shared[file.path] = file.spot;
   NB_TRY(m_target.transaction->log_staged({path, file.spot.slot, false, size, meta.mtime, digest}));
+  if (size > hash::k_block_bytes) m_bases->stage(path, node.ident, size, digest);
   if (!file.in_live) return {};
   return m_target.transaction->add(txn::Place{path, file.spot.slot, node.ident, file.replaced});
 }
@@ -105,57 +111,68 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
 Status Sink::on_file_begin(const wire::FileBegin& message) {
   NB_TRY_ASSIGN(ExpectedFile * file, expected(message.file));
   if (m_incoming && m_incoming->key != message.file) return fail(Errc::protocol, "file begun in the middle of another");
+  if (message.kind == wire::ContentKind::delta && !file->basis) return fail(Errc::protocol, "delta without a basis");
   if (m_incoming) NB_TRY(drop_incoming(*file));
-  m_incoming = Incoming{message.file, nullptr, hash::FileHasher(*m_options.secret), 0, message.size, 0, message.meta};
+  m_incoming.emplace();
+  m_incoming->key = message.file;
+  m_incoming->size = message.size;
+  m_incoming->meta = message.meta;
+  m_incoming->kind = message.kind;
   if (file->dropped) return {};
   auto handle = m_stager->create_file(file->spot);
   if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
   m_incoming->file = std::move(*handle);
+  begin_content(*file);
   return m_stager->check_space();
 }
 
 Status Sink::on_data(const wire::Data& message) {
   if (!m_incoming) return fail(Errc::protocol, "data without a file");
   Incoming& in = *m_incoming;
+  NB_FAILPOINT("session.sink.data");
+  m_result.content_bytes += message.bytes.size();
+  if (in.kind == wire::ContentKind::delta) {
+    return in.applier ? apply(in.applier->data(message.offset, message.bytes), message.bytes.size()) : Status{};
+  }
   if (message.offset != in.at || message.bytes.size() > in.size - in.at) {
     return fail(Errc::protocol, "data: wrong offset");
   }
-  NB_FAILPOINT("session.sink.data");
-  in.hasher.update(message.bytes);
   in.at += message.bytes.size();
-  m_result.content_bytes += message.bytes.size();
   return in.file ? write_incoming(message) : Status{};
 }
 
 Status Sink::write_incoming(const wire::Data& message) {
   Incoming& in = *m_incoming;
+  NB_TRY(in.builder->update(message.bytes));
   const Status written = in.file->write_at(message.offset, message.bytes);
-  if (!written) {
-    // The rest of it is received, and dropped.
-    const ExpectedFile& file = m_expected.at(in.key);
-    NB_TRY(per_file(written, file.path));
-    in.file.reset();
-    NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
-    return dir->remove_file(Stager::name_of(file.spot));
-  }
+  if (!written) return refuse_incoming(written);
   in.since_writeback += message.bytes.size();
   if (in.since_writeback >= k_writeback_bytes) {
     in.file->start_writeback({in.at - in.since_writeback, in.since_writeback});
     in.since_writeback = 0;
   }
-  m_written_since_check += message.bytes.size();
-  if (m_written_since_check < k_space_check_bytes) return {};
-  m_written_since_check = 0;
-  return m_stager->check_space();
+  return watch_space(message.bytes.size());
+}
+
+// This file system does not take it; the rest of the content is received, and dropped.
+Status Sink::refuse_incoming(Status status) {
+  const ExpectedFile& file = m_expected.at(m_incoming->key);
+  NB_TRY(per_file(std::move(status), file.path));
+  m_incoming->applier.reset();
+  m_incoming->file.reset();
+  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
+  return dir->remove_file(Stager::name_of(file.spot));
 }
 
 Status Sink::on_hole(const wire::Hole& message) {
   if (!m_incoming) return fail(Errc::protocol, "hole without a file");
   Incoming& in = *m_incoming;
+  if (in.kind == wire::ContentKind::delta) {
+    return in.applier ? apply(in.applier->hole(message.offset, message.length), 0) : Status{};
+  }
   if (message.offset != in.at || message.length > in.size - in.at) return fail(Errc::protocol, "hole: wrong offset");
-  in.hasher.update_zeros(message.length);
   in.at += message.length;
-  return {};
+  return in.file ? in.builder->update_zeros(message.length) : Status{};
 }
 
 Status Sink::on_file_end(const wire::FileEnd& message) {
@@ -164,19 +181,36 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
   if (message.outcome != wire::FileOutcome::complete) {
     // The source has said why. What is here of it stays as it was.
     if (m_incoming) NB_TRY(drop_incoming(*file));
-  } else {
-    if (!m_incoming || m_incoming->at != m_incoming->size) return fail(Errc::protocol, "file end: content is missing");
+    return settled(message.file);
+  }
+  if (!m_incoming) return fail(Errc::protocol, "file end: content is missing");
+  if (m_incoming->file) {
+    NB_TRY_ASSIGN(const bool good, content_is_good(message.digest));
+    if (!good) return want_whole(*file);
     NB_TRY(per_file(finish_incoming(*file, message.digest), file->path));
+  } else if (m_incoming->kind == wire::ContentKind::whole && m_incoming->at != m_incoming->size) {
+    return fail(Errc::protocol, "file end: content is missing");
   }
   m_incoming.reset();
-  settled(message.file);
-  return {};
+  return settled(message.file);
+}
+
+// Whether what was made is what the source has. A delta may miss it without anybody's fault, a whole content may not.
+Result<bool> Sink::content_is_good(const hash::Digest& digest) {
+  Incoming& in = *m_incoming;
+  if (in.kind == wire::ContentKind::delta) {
+    if (!in.applier) return false;
+    NB_TRY_ASSIGN(const hash::Digest made, in.applier->finish());
+    return made == digest && BasisStore::is_unchanged(*m_expected.at(in.key).basis, *in.basis);
+  }
+  if (in.at != in.size) return fail(Errc::protocol, "file end: content is missing");
+  NB_TRY_ASSIGN(const hash::Digest made, in.builder->finish());
+  if (made != digest) return fail(Errc::protocol, "file end: content does not fit its digest");
+  return true;
 }
 
 Status Sink::finish_incoming(const ExpectedFile& file, const hash::Digest& digest) {
   Incoming& in = *m_incoming;
-  if (in.hasher.finish() != digest) return fail(Errc::protocol, "file end: content does not fit its digest");
-  if (!in.file) return {};
   NB_TRY(in.file->set_size(in.size));
   NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file.spot, *in.file, in.meta, file.path.str()));
   node.ident.size = in.size;

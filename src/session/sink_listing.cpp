@@ -141,7 +141,7 @@ Status Sink::on_new(SinkDirectory& directory, const wire::Entry& entry, bool sha
   ++m_result.files_new;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), directory.path.child(entry.name),
        link_detail(entry));
-  return stage(directory, entry, shared, std::nullopt);
+  return stage(directory, entry, shared, nullptr);
 }
 
 Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& here) {
@@ -170,7 +170,7 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   item(entry.type == here.entry.type ? item_changed(entry.type, m_options.direction, d, transfers)
                                      : item_new(entry.type, m_options.direction, entry.link_to.has_value()),
        path, link_detail(entry));
-  return stage(directory, entry, shared, txn::ident_of(here.stat));
+  return stage(directory, entry, shared, &here.stat);
 }
 
 // Only owner, mode, attributes (or, where contents were compared, times) of a regular file differ.
@@ -208,7 +208,7 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
   NB_TRY(m_deletion->plan(doomed, [this](const RelPath& gone) { item(item_deleted(), gone); }));
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
-  return stage(directory, entry, shared, txn::ident_of(here.stat));
+  return stage(directory, entry, shared, &here.stat);
 }
 
 // A file that an interrupted run staged in this tree: kept if it is what its log says and what is wanted now.
@@ -237,7 +237,7 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
 
 // Brings `entry` into the stage, or asks for its content.
 Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                   std::optional<txn::Ident> replaced) {
+                   const fs::Stat* present) {
   if (!commits()) {
     // What it would transfer.
     if (entry.type == fs::FileType::regular && !entry.link_to) m_result.content_bytes += entry.size;
@@ -253,12 +253,14 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
     }
   }
   directory.touched = true;
+  const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
   if (entry.type == fs::FileType::regular && in_live && !entry.link_to) {
     NB_TRY_ASSIGN(const bool resumed, stage_resumed(directory, entry, shared, replaced));
     if (resumed) return {};
   }
   ExpectedFile file{path, in_live ? m_stager->new_spot() : directory.location.entry(entry.name), in_live,
-                    std::move(replaced), shared, entry.meta, entry.size};
+                    replaced, shared, entry.meta, entry.size, false, {}, false};
+  offer_basis(entry, present, file);
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, path);
     if (leader != path) {
@@ -301,17 +303,19 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   if (digest != record->digest) return false;
   NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
   m_result.resumed_bytes += entry.size;
-  NB_TRY(staged({path, spot, true, replaced, shared, {}, 0}, node, digest, entry.meta, entry.size));
+  NB_TRY(staged({path, spot, true, replaced, shared, {}, 0, false, {}, false}, node, digest, entry.meta, entry.size));
   return true;
 }
 
 Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file) {
   const wire::FileKey key{directory.id, directory.next_index};
   if (file.shared) m_shared[file.path] = std::nullopt;
+  std::optional<wire::Basis> basis;
+  if (file.basis) basis = wire::Basis{file.basis->stat.size, file.basis->digest};
   m_expected.emplace(key, std::move(file));
   const bool rides_along = directory.reply == wire::ReplyKind::all && !entry.link_to &&
                            entry.size <= m_options.inline_limit_bytes;
-  if (!rides_along) m_to_ask.emplace_back(wire::Want{key, 0});
+  if (!rides_along) m_to_ask.emplace_back(wire::Want{key, 0, basis});
   return {};
 }
 
@@ -330,6 +334,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
   NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, visit));
   if (!commits()) return {};
   for (const Deletion::Doomed& each : doomed) {
+    m_bases->forget(set_path(each.path));
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
     if (!may) continue;

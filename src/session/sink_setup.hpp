@@ -38,6 +38,7 @@ struct SinkSetup {
   std::unique_ptr<txn::WriterLock> writer;
   std::unique_ptr<txn::ReaderLock> reader;
   std::unique_ptr<txn::Transaction> transaction;
+  txn::TxId id{};
 
   [[nodiscard]] SinkTarget target() const;
 };

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include "delta/signature_builder.hpp"
 #include "hash/file_hasher.hpp"
 #include "scan/lister.hpp"
+#include "session/basis_store.hpp"
 #include "session/itemize.hpp"
 #include "session/stager.hpp"
 #include "txn/file_set.hpp"
@@ -85,6 +87,8 @@ struct ExpectedFile {
   fs::Metadata meta;
   std::uint64_t size = 0;
   bool dropped = false;                 // it comes without having been wanted, and there is no place for it
+  std::optional<BasisFile> basis;       // a delta against it may come
+  bool owes_basis_done = false;         // the source waits for our word on that delta
 };
 
 // A name that becomes a hard link once everything is staged.
@@ -99,12 +103,15 @@ struct PendingLink {
 // The file that content messages are about.
 struct Incoming {
   wire::FileKey key;
-  std::unique_ptr<fs::File> file;  // none: its content is dropped (it could not be made)
-  hash::FileHasher hasher;
-  std::uint64_t at = 0;
   std::uint64_t size = 0;
-  std::uint64_t since_writeback = 0;
   fs::Metadata meta;
+  wire::ContentKind kind = wire::ContentKind::whole;
+  std::unique_ptr<fs::File> file;             // none: its content is dropped (it could not be made)
+  std::unique_ptr<delta::SignatureBuilder> builder;
+  std::unique_ptr<fs::File> basis;
+  std::unique_ptr<delta::Applier> applier;    // none although it is a delta: the basis has changed, it is void
+  std::uint64_t at = 0;                       // whole contents
+  std::uint64_t since_writeback = 0;
 };
 
 }  // namespace nb::session

@@ -13,9 +13,9 @@ namespace {
 constexpr std::chrono::milliseconds k_progress_interval{100};
 constexpr std::chrono::seconds k_farewell{5};
 
-SenderOptions sender_options(const SourceOptions& options) {
+SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
   return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
-          options.lister.digests};
+          options.lister.digests, &signer};
 }
 
 std::size_t encoded_size_at_most(const wire::Entry& entry) {
@@ -43,7 +43,8 @@ Source::Source(Connection& connection, SourceTree& tree, Reporter& reporter, Sou
       m_reporter(reporter),
       m_options(options),
       m_lister(options.lister),
-      m_sender(connection, tree, reporter, sender_options(options), [this] { report_progress(); }),
+      m_signer(*options.lister.secret),
+      m_sender(connection, tree, reporter, sender_options(options, m_signer), [this] { report_progress(); }),
       m_plan(*options.lister.secret) {}
 
 Source::~Source() {
@@ -97,6 +98,7 @@ Status Source::do_work(Work work) {
   switch (work) {
     case Work::reply: return answer_next_reply();
     case Work::done: finish_next_done(); break;
+    case Work::basis_done: finish_next_basis(); break;
     case Work::want: return serve_want();
     case Work::scan: return scan_next();
     case Work::end_scan: return end_scan();
@@ -116,14 +118,15 @@ Result<Source::Work> Source::next_work() {
     }
     if (!m_replies.empty()) return Work::reply;
     if (!m_done.empty()) return Work::done;
-    if (!m_wants.empty()) return Work::want;
+    if (!m_basis_done.empty()) return Work::basis_done;
+    if (may_serve_want()) return Work::want;
     if (may_scan()) return Work::scan;
     if (m_walk.empty() && !m_scan_ended) return Work::end_scan;
     lock.unlock();
     NB_TRY(m_connection.flush());
     lock.lock();
     m_wake.wait(lock, [this] {
-      return m_end || !m_replies.empty() || !m_done.empty() || !m_wants.empty() || may_scan();
+      return m_end || !m_replies.empty() || !m_done.empty() || !m_basis_done.empty() || may_serve_want() || may_scan();
     });
   }
 }
@@ -303,26 +306,9 @@ Status Source::send_small_files(std::uint64_t id, Pending& pending) {
   const std::uint64_t limit = m_options.limits.inline_limit_bytes;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!is_inline(entries[i], limit)) continue;
-    NB_TRY(m_sender.send({id, i}, listed_file(pending, i)));
+    NB_TRY(m_sender.send({id, i}, listed_file(pending, i), nullptr));
     report_progress();
   }
-  return {};
-}
-
-Status Source::serve_want() {
-  wire::Want want;
-  Pending* pending = nullptr;
-  {
-    const std::lock_guard lock(m_mutex);
-    want = m_wants.front();
-    m_wants.pop_front();
-    pending = &m_pending.at(want.file.directory);
-  }
-  const auto index = static_cast<std::size_t>(want.file.index);
-  NB_TRY(m_sender.send(want.file, listed_file(*pending, index)));
-  const std::lock_guard lock(m_mutex);
-  --pending->open_wants;
-  forget_if_done(want.file.directory);
   return {};
 }
 
@@ -364,19 +350,34 @@ void Source::receive_all() {
   }
 }
 
+// With m_mutex held: the delta of that file was not good, and the whole is wanted.
+bool Source::is_retry(const wire::Want& want) const {
+  const auto it = m_deltas.find(want.file);
+  return !want.basis && it != m_deltas.end() && it->second == DeltaState::sent;
+}
+
 Status Source::take_want(const wire::Want& want) {
   const std::lock_guard lock(m_mutex);
   const auto it = m_pending.find(want.file.directory);
-  if (it == m_pending.end() || !it->second.sent || it->second.done) {
+  if (it == m_pending.end() || !it->second.sent || (it->second.done && !is_retry(want))) {
     return fail(Errc::protocol, "want: no such listing");
   }
   const auto& entries = it->second.listing.listed.entries;
   if (want.file.index >= entries.size()) return fail(Errc::protocol, "want: no such entry");
   const wire::Entry& entry = entries[static_cast<std::size_t>(want.file.index)];
   if (entry.type != fs::FileType::regular || want.offset != 0) return fail(Errc::protocol, "want: not a file");
-  if (!it->second.wanted.insert(want.file.index).second) return fail(Errc::protocol, "want: twice");
-  if (m_wants.size() >= m_options.limits.want_credit) return fail(Errc::protocol, "want: more than the credit");
-  ++it->second.open_wants;
+  if (want.basis && want.basis->size == 0) return fail(Errc::protocol, "want: empty basis");
+  if (m_wants.size() + m_parked.size() >= m_options.limits.want_credit) {
+    return fail(Errc::protocol, "want: more than the credit");
+  }
+  const bool again = is_retry(want);
+  if (again) {
+    m_deltas.erase(want.file);
+  } else {
+    if (!it->second.wanted.insert(want.file.index).second) return fail(Errc::protocol, "want: twice");
+    ++it->second.open_wants;
+    if (want.basis) m_deltas.emplace(want.file, DeltaState::waiting);
+  }
   m_wants.push_back(want);
   m_wake.notify_all();
   return {};
@@ -398,6 +399,14 @@ Status Source::take(const wire::RawMessage& message) {
     case want: {
       NB_TRY_ASSIGN(const auto want, wire::decode_message<wire::Want>(message.body));
       return take_want(want);
+    }
+    case signature: {
+      NB_TRY_ASSIGN(const auto signature, wire::decode_message<wire::Signature>(message.body));
+      return take_signature(signature);
+    }
+    case basis_done: {
+      NB_TRY_ASSIGN(const auto done, wire::decode_message<wire::BasisDone>(message.body));
+      return take_basis_done(done);
     }
     case directory_done: {
       NB_TRY_ASSIGN(const auto done, wire::decode_message<wire::DirectoryDone>(message.body));

@@ -54,13 +54,21 @@ class Source {
     bool sent = false;
     bool done = false;
   };
-  enum class Work : std::uint8_t { reply, done, want, scan, end_scan, finished };
+  enum class Work : std::uint8_t { reply, done, basis_done, want, scan, end_scan, finished };
+  // A want with a basis, until the sink has said what became of the delta.
+  enum class DeltaState : std::uint8_t { waiting, sent };
+  class RemoteSignature;
+
+  using SignatureKey = std::pair<wire::FileKey, std::uint64_t>;
 
   // Receiving thread.
   void receive_all();
   Status take(const wire::RawMessage& message);
   Status take_want(const wire::Want& want);
+  bool is_retry(const wire::Want& want) const;
   void stop_with(Status status);
+  Status take_signature(const wire::Signature& signature);
+  Status take_basis_done(const wire::BasisDone& done);
 
   // Main thread.
   Result<Work> next_work();
@@ -78,6 +86,12 @@ class Source {
   static ContentSender::Listed listed_file(const Pending& pending, std::size_t index);
   Status send_small_files(std::uint64_t id, Pending& pending);
   Status serve_want();
+  Status request_signature(const wire::FileKey& key, std::uint64_t piece, std::uint64_t basis_size);
+  Result<Bytes> wait_for_signature(const wire::FileKey& key, std::uint64_t piece);
+  bool may_serve_want() const;
+  bool needs_signature(const wire::Want& want) const;
+  void finish_next_basis();
+  void forget_signatures(const wire::FileKey& key);
   Status end_scan();
   void forget_if_done(std::uint64_t id);
   void count(const SourceListing& listing);
@@ -88,6 +102,7 @@ class Source {
   Reporter& m_reporter;
   SourceOptions m_options;
   scan::Lister m_lister;
+  delta::BlockSigner m_signer;
   ContentSender m_sender;
   hash::FileHasher m_plan;
   SourceOutcome m_outcome;
@@ -105,6 +120,13 @@ class Source {
   std::deque<wire::DirectoryReply> m_replies;
   std::deque<std::uint64_t> m_done;     // directories that the sink needs no more of
   std::deque<wire::Want> m_wants;
+  std::map<wire::FileKey, DeltaState> m_deltas;
+  std::map<wire::FileKey, wire::Want> m_parked;  // until the first piece of their signature is here
+  std::map<SignatureKey, std::uint64_t> m_requested;  // pieces asked for, and the bytes they may take
+  std::map<SignatureKey, Bytes> m_signatures;         // pieces that have come
+  std::uint64_t m_signature_bytes = 0;                // of both
+  std::optional<wire::FileKey> m_sending_delta;
+  std::deque<wire::FileKey> m_basis_done;
   std::optional<Status> m_end;          // set when the result or an error arrived
 
   std::thread m_receiver;

@@ -84,6 +84,8 @@ enum OpenFlag : std::uint64_t {
   // 1 << 8 is free
   k_flag_single_file = 1 << 9,    // the only source is not a directory: its name may be changed
   k_flag_implied_root = 1 << 10,  // the sources are named entries of the destination, not its whole content
+  k_flag_whole_file = 1 << 11,    // no deltas
+  k_flag_paranoid = 1 << 12,      // a basis is read, whatever is remembered of it
 };
 
 // The client asks for one run. Names of sources and the destination are the remote side's path strings: they are

@@ -137,7 +137,7 @@ TEST_CASE("open: limits", "[wire]") {
   CHECK(open_refusal([](Open&) {}) == "accepted");
   CHECK(open_refusal([](Open& m) { m.operation = static_cast<Operation>(0); }) == "open: bad value of operation");
   CHECK(open_refusal([](Open& m) { m.operation = static_cast<Operation>(3); }) == "open: bad value of operation");
-  CHECK(open_refusal([](Open& m) { m.flags = 1 << 11; }) == "open: unknown bits in flags");
+  CHECK(open_refusal([](Open& m) { m.flags = 1 << 13; }) == "open: unknown bits in flags");
   CHECK(open_refusal([](Open& m) { m.destination = std::string(4096, 'x'); }) == "open: too long: destination");
   CHECK(open_refusal([](Open& m) { m.destination = std::string("a\0b", 3); }) == "open: NUL byte in destination");
   for (const char* name : {"..", ".", "a/b", ".nbackup"}) {

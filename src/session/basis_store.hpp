@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// BasisStore: what the sink knows of the files that deltas are made against. Digests and block signatures come from the
+// set's manifest where it has them for exactly this state of the file, else the file is read. It also notes what a run
+// brings in, for the deltas of the next one. Used by Sink from its one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cache/manifest.hpp"
+#include "delta/applier.hpp"
+#include "session/reporter.hpp"
+#include "txn/transaction.hpp"
+
+namespace nb::session {
+
+// A live file that a new content is likely to resemble.
+struct BasisFile {
+  RelPath path;                        // below the set's root
+  fs::Stat stat;                       // when it was offered
+  std::optional<hash::Digest> digest;  // known without reading
+};
+
+enum class Belief : std::uint8_t {
+  manifest,  // as long as the stat data are the same
+  nothing,   // --paranoid: every basis is read
+};
+
+class BasisStore {
+ public:
+  // `root` is that of the tree written to; `set` is null where nothing is remembered after the run. All outlive it.
+  BasisStore(fs::Directory& root, txn::FileSet* set, const txn::TxId& transaction, const hash::Secret& secret,
+             Belief belief, Reporter& reporter);
+  ~BasisStore();
+
+  BasisFile offer(const RelPath& path, const fs::Stat& stat);
+  // The encoded piece of its signature; empty if it cannot be had (any more). `index` is below pieces_in(its size).
+  Bytes piece(const BasisFile& basis, std::uint64_t index);
+  // The file itself; null if it is not what was offered any more.
+  std::unique_ptr<fs::File> open(const BasisFile& basis);
+  [[nodiscard]] static bool is_unchanged(const BasisFile& basis, const fs::File& file);
+  // A block of it as the manifest knows it, or null; the pointer is good until the next call.
+  const delta::BlockSignature* trusted(const BasisFile& basis, std::uint64_t block);
+
+  // Notes the content that a run stages for `path`, and the pieces of its signature as they are finished.
+  [[nodiscard]] bool remembers() const { return m_set != nullptr; }
+  void stage_piece(const RelPath& path, const delta::SignaturePiece& piece, std::uint64_t file_bytes);
+  void stage(const RelPath& path, const txn::Ident& ident, std::uint64_t size, const hash::Digest& digest);
+  void forget(const RelPath& path);
+  // After the new generation is durable: what was staged holds.
+  void confirm();
+
+  [[nodiscard]] const delta::BlockSigner& signer() const { return m_signer; }
+
+ private:
+  cache::Manifest& manifest();
+  Bytes read_piece(const BasisFile& basis, std::uint64_t index);
+
+  fs::Directory& m_root;
+  txn::FileSet* m_set;
+  txn::TxId m_transaction;
+  Belief m_belief;
+  Reporter& m_reporter;
+  delta::BlockSigner m_signer;
+  std::unique_ptr<cache::Manifest> m_manifest;  // opened when it is first needed
+  bool m_staged_any = false;
+  RelPath m_piece_path;                         // whose piece is m_piece
+  std::optional<delta::SignaturePiece> m_piece;
+};
+
+}  // namespace nb::session

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink, part five: contents that come as what differs from a basis, the file that they replace.
+#include "session/sink.hpp"
+
+namespace nb::session {
+
+// Small files are not worth a question; they ride whole.
+void Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
+  const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
+                         entry.type == fs::FileType::regular && present->size > hash::k_block_bytes &&
+                         entry.size > hash::k_block_bytes;
+  if (!resembles || has(wire::k_flag_whole_file)) return;
+  file.basis = m_bases->offer(set_path(file.path), *present);
+  file.owes_basis_done = true;
+}
+
+Status Sink::on_signature_request(const wire::SignatureRequest& message) {
+  NB_TRY_ASSIGN(const ExpectedFile* file, expected(message.file));
+  if (!file->basis || !m_asked.contains(message.file)) return fail(Errc::protocol, "signature request: no basis");
+  if (message.piece >= delta::pieces_in(file->basis->stat.size)) {
+    return fail(Errc::protocol, "signature request: no such piece");
+  }
+  const Bytes blob = m_bases->piece(*file->basis, message.piece);
+  NB_TRY(m_connection.send(wire::Signature{message.file, message.piece, blob}));
+  return m_connection.flush();
+}
+
+// Hashes what comes, keeps its signature where there will be a next time, and opens the basis of a delta.
+void Sink::begin_content(const ExpectedFile& file) {
+  Incoming& in = *m_incoming;
+  delta::SignatureBuilder::PieceTaker taker;
+  if (m_bases->remembers()) {
+    taker = [this, path = set_path(file.path), size = in.size](const delta::SignaturePiece& piece) -> Status {
+      m_bases->stage_piece(path, piece, size);
+      return {};
+    };
+  }
+  in.builder = std::make_unique<delta::SignatureBuilder>(m_bases->signer(), std::move(taker));
+  if (in.kind != wire::ContentKind::delta) return;
+  in.basis = m_bases->open(*file.basis);
+  if (!in.basis) return;  // void: the whole is wanted when it has ended
+  delta::ApplierOptions options{in.basis.get(), file.basis->stat.size, in.size, {}};
+  options.trusted = [this, basis = *file.basis](std::uint64_t block) { return m_bases->trusted(basis, block); };
+  in.applier = std::make_unique<delta::Applier>(*in.file, *in.builder, std::move(options));
+}
+
+Status Sink::on_copy(const wire::Copy& message) {
+  if (!m_incoming || m_incoming->kind != wire::ContentKind::delta) return fail(Errc::protocol, "copy without a delta");
+  if (!m_incoming->applier) return {};
+  return apply(m_incoming->applier->copy(message.offset, message.basis_offset, message.length), message.length);
+}
+
+// What a step of the delta came to. A basis that has become shorter makes the rest of it void.
+Status Sink::apply(Status status, std::uint64_t bytes) {
+  if (status) return watch_space(bytes);
+  if (status.error().code == Errc::protocol) return status;
+  if (status.error().code != Errc::changed) return refuse_incoming(std::move(status));
+  m_incoming->applier.reset();
+  return {};
+}
+
+Status Sink::want_whole(ExpectedFile& file) {
+  const wire::FileKey key = m_incoming->key;
+  NB_TRY(drop_incoming(file));
+  file.basis.reset();
+  file.owes_basis_done = false;
+  m_asked.erase(key);
+  m_to_ask.emplace_back(wire::Want{key, 0, {}});
+  return {};
+}
+
+}  // namespace nb::session

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source, part two: wants, and the signatures of what the sink has. The first piece of a signature is asked for as soon
+// as its want is met, and the want is parked until it has come: other files go on meanwhile, so that many small deltas
+// do not wait for a round trip each.
+#include <algorithm>
+
+#include "session/interrupt.hpp"
+#include "session/source.hpp"
+
+namespace nb::session {
+namespace {
+
+// What signatures may take here, asked for and not yet used.
+constexpr std::uint64_t k_signature_credit_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t k_most_bytes_of_a_block = 96;
+
+std::uint64_t piece_bytes_at_most(std::uint64_t basis_size, std::uint64_t piece) {
+  const std::uint64_t blocks = delta::blocks_in(basis_size) - piece * delta::k_piece_blocks;
+  return 64 + std::min(blocks, delta::k_piece_blocks) * k_most_bytes_of_a_block;
+}
+
+}  // namespace
+
+// The signature of one basis, as the sink tells it; the piece after the one that is used is asked for in time.
+class Source::RemoteSignature final : public delta::BasisSignature {
+ public:
+  RemoteSignature(Source& source, const wire::FileKey& key, std::uint64_t basis_size, const delta::BlockSigner& signer)
+      : m_source(source), m_key(key), m_size(basis_size), m_signer(signer) {}
+
+  Result<std::shared_ptr<const delta::SignaturePiece>> piece(std::uint64_t index) override {
+    NB_TRY(m_source.request_signature(m_key, index, m_size));
+    if (index + 1 < delta::pieces_in(m_size)) NB_TRY(m_source.request_signature(m_key, index + 1, m_size));
+    NB_TRY_ASSIGN(const Bytes blob, m_source.wait_for_signature(m_key, index));
+    if (blob.empty()) return std::shared_ptr<const delta::SignaturePiece>();
+    NB_TRY_ASSIGN(auto decoded, delta::SignaturePiece::decode(blob, index, m_size, m_signer, Errc::protocol));
+    return std::make_shared<const delta::SignaturePiece>(std::move(decoded));
+  }
+
+ private:
+  Source& m_source;
+  wire::FileKey m_key;
+  std::uint64_t m_size;
+  const delta::BlockSigner& m_signer;
+};
+
+// With m_mutex held.
+bool Source::needs_signature(const wire::Want& want) const {
+  return want.basis && !m_signatures.contains({want.file, 0});
+}
+
+bool Source::may_serve_want() const {
+  if (m_wants.empty()) return false;
+  return !needs_signature(m_wants.front()) || m_requested.empty() || m_signature_bytes < k_signature_credit_bytes;
+}
+
+Status Source::request_signature(const wire::FileKey& key, std::uint64_t piece, std::uint64_t basis_size) {
+  {
+    const std::lock_guard lock(m_mutex);
+    const SignatureKey id{key, piece};
+    if (m_requested.contains(id) || m_signatures.contains(id)) return {};
+    const std::uint64_t bytes = piece_bytes_at_most(basis_size, piece);
+    m_requested.emplace(id, bytes);
+    m_signature_bytes += bytes;
+  }
+  return m_connection.send(wire::SignatureRequest{key, piece});
+}
+
+// The piece is taken out: what is needed again is asked for again.
+Result<Bytes> Source::wait_for_signature(const wire::FileKey& key, std::uint64_t piece) {
+  const SignatureKey id{key, piece};
+  NB_TRY(m_connection.flush());
+  std::unique_lock lock(m_mutex);
+  m_wake.wait(lock, [&] { return m_end || m_signatures.contains(id); });
+  const auto found = m_signatures.find(id);
+  if (found == m_signatures.end()) return *m_end ? fail(Errc::protocol, "a result before the end of the plan")
+                                                 : tl::make_unexpected(m_end->error());
+  Bytes blob = std::move(found->second);
+  m_signature_bytes -= blob.size();
+  m_signatures.erase(found);
+  return blob;
+}
+
+Status Source::serve_want() {
+  wire::Want want;
+  Pending* pending = nullptr;
+  bool parked = false;
+  {
+    const std::lock_guard lock(m_mutex);
+    want = m_wants.front();
+    m_wants.pop_front();
+    pending = &m_pending.at(want.file.directory);
+    parked = needs_signature(want);
+    if (parked) {
+      m_parked.emplace(want.file, want);
+    } else if (want.basis) {
+      m_deltas[want.file] = DeltaState::sent;
+      m_sending_delta = want.file;
+    }
+  }
+  if (parked) return request_signature(want.file, 0, want.basis->size);
+  const auto listed = listed_file(*pending, static_cast<std::size_t>(want.file.index));
+  if (want.basis) {
+    RemoteSignature signature(*this, want.file, want.basis->size, m_signer);
+    const ContentSender::Basis basis{want.basis->size, signature};
+    NB_TRY(m_sender.send(want.file, listed, &basis));
+    forget_signatures(want.file);
+    return {};  // the sink has the last word
+  }
+  NB_TRY(m_sender.send(want.file, listed, nullptr));
+  const std::lock_guard lock(m_mutex);
+  --pending->open_wants;
+  forget_if_done(want.file.directory);
+  return {};
+}
+
+// Pieces that came and were not used; those still on their way are dropped when they come.
+void Source::forget_signatures(const wire::FileKey& key) {
+  const std::lock_guard lock(m_mutex);
+  m_sending_delta.reset();
+  const auto from = m_signatures.lower_bound({key, 0});
+  auto to = from;
+  while (to != m_signatures.end() && to->first.first == key) m_signature_bytes -= (to++)->second.size();
+  m_signatures.erase(from, to);
+}
+
+void Source::finish_next_basis() {
+  const std::lock_guard lock(m_mutex);
+  const wire::FileKey key = m_basis_done.front();
+  m_basis_done.pop_front();
+  --m_pending.at(key.directory).open_wants;
+  forget_if_done(key.directory);
+}
+
+// --- Receiving thread -------------------------------------------------------------------------------------------
+
+Status Source::take_signature(const wire::Signature& signature) {
+  const std::lock_guard lock(m_mutex);
+  const SignatureKey id{signature.file, signature.piece};
+  const auto requested = m_requested.find(id);
+  if (requested == m_requested.end()) return fail(Errc::protocol, "signature: not asked for");
+  m_signature_bytes -= requested->second;
+  m_requested.erase(requested);
+  const auto parked = m_parked.find(signature.file);
+  const bool is_late = parked == m_parked.end() && m_sending_delta != signature.file;
+  if (!is_late) {
+    m_signature_bytes += signature.blob.size();
+    m_signatures.emplace(id, Bytes(signature.blob.begin(), signature.blob.end()));
+  }
+  if (parked != m_parked.end() && signature.piece == 0) {
+    m_wants.push_front(parked->second);
+    m_parked.erase(parked);
+  }
+  m_wake.notify_all();
+  return {};
+}
+
+Status Source::take_basis_done(const wire::BasisDone& done) {
+  const std::lock_guard lock(m_mutex);
+  const auto it = m_deltas.find(done.file);
+  if (it == m_deltas.end() || it->second != DeltaState::sent) return fail(Errc::protocol, "basis done: no such delta");
+  m_deltas.erase(it);
+  m_basis_done.push_back(done.file);
+  m_wake.notify_all();
+  return {};
+}
+
+}  // namespace nb::session

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changed files travel as what differs from what the other side has; whatever is known or believed there, the content
+that arrives is right."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import unittest
+from pathlib import Path
+
+from support import loopfs
+from support.run import BINARY, Case
+
+SUPPORT = Path(__file__).parent / "support"
+MIB = 1 << 20
+
+
+class Delta(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+        self.source.mkdir()
+        self.rng = random.Random(11)
+        self.image = self.source / "image"
+        self.image.write_bytes(self.rng.randbytes(8 * MIB))
+
+    def run_counted(self, command: str, *options: str, sink: Path | None = None) -> tuple[int, int]:
+        """Bytes that the source and the sink said."""
+        sink = sink or self.sink
+        counts = self.dir / "counts"
+        rsh = f"python3 {SUPPORT}/proxy.py --count {counts} -- {self.world.fake_rsh}"
+        push = command == "push"
+        ends = [f"{self.source}/", f"nbtest:{sink}"] if push else [f"nbtest:{self.source}/", str(sink)]
+        self.run_ok(command, "--no-compress", "--remote-path", BINARY, "-e", rsh, *options, *ends)
+        self.assert_same_tree(self.source, sink, f"{command} {options}")
+        up, down = (int(word) for word in counts.read_text().split())
+        return (up, down) if push else (down, up)
+
+    def change_pages(self, count: int) -> None:
+        with open(self.image, "r+b") as file:
+            for page in self.rng.sample(range(8 * MIB // 4096), count):
+                file.seek(page * 4096)
+                file.write(self.rng.randbytes(4096))
+
+    def insert(self, at: int, count: int) -> None:
+        content = self.image.read_bytes()
+        self.image.write_bytes(content[:at] + self.rng.randbytes(count) + content[at:])
+
+    def test_changed_pages(self) -> None:
+        self.run_counted("push")
+        self.change_pages(20)
+        self.assertLess(self.run_counted("push")[0], 1.2 * 20 * 4096)
+
+    def test_kinds_of_change(self) -> None:
+        self.run_counted("push")
+        self.insert(0, 1000)
+        self.assertLess(self.run_counted("push")[0], 80_000, "inserted at the front")
+        self.insert(5 * MIB + 77, 3000)
+        self.assertLess(self.run_counted("push")[0], 150_000, "inserted in the middle")
+        with open(self.image, "ab") as file:
+            file.write(self.rng.randbytes(10_000))
+        self.assertLess(self.run_counted("push")[0], 80_000, "grown at the end")
+        self.image.write_bytes(self.image.read_bytes()[3 * MIB + 5 :])
+        self.assertLess(self.run_counted("push")[0], 150_000, "without its front")
+        os.truncate(self.image, 2 * MIB)
+        self.assertLess(self.run_counted("push")[0], 80_000, "cut off")
+        self.image.write_bytes(self.rng.randbytes(2 * MIB))
+        self.assertGreater(self.run_counted("push")[0], 2 * MIB, "all new")
+        self.image.write_bytes(b"small")
+        self.assertLess(self.run_counted("push")[0], 2000, "became small")
+        self.image.write_bytes(self.rng.randbytes(MIB))
+        self.assertGreater(self.run_counted("push")[0], MIB, "became large again")
+
+    def test_without_manifest_the_basis_is_read(self) -> None:
+        self.run_counted("push")
+        for name in ("manifest.db", "manifest.db-wal", "manifest.db-shm"):
+            (self.sink / ".nbackup" / name).unlink(missing_ok=True)
+        self.change_pages(20)
+        self.assertLess(self.run_counted("push")[0], 1.2 * 20 * 4096)
+
+    def test_garbage_for_a_manifest(self) -> None:
+        self.run_counted("push")
+        self.change_pages(20)
+        (self.sink / ".nbackup/manifest.db").write_bytes(self.rng.randbytes(50_000))
+        self.assertLess(self.run_counted("push")[0], 1.2 * 20 * 4096)
+
+    def test_basis_edited_behind_our_back(self) -> None:
+        self.run_counted("push")
+        target = self.sink / "image"
+        before = target.stat()
+        with open(target, "r+b") as file:
+            file.seek(MIB)
+            file.write(self.rng.randbytes(2 * MIB))
+        os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.change_pages(20)
+        up, _down = self.run_counted("push")
+        self.assertGreater(up, 2 * MIB, "the edit is not taken for what was there")
+
+    def test_whole_file_and_paranoid(self) -> None:
+        self.run_counted("push")
+        self.change_pages(20)
+        self.assertGreater(self.run_counted("push", "-W")[0], 8 * MIB)
+        self.change_pages(20)
+        self.assertLess(self.run_counted("push", "--paranoid")[0], 1.2 * 20 * 4096)
+
+    def test_local_runs_send_whole_unless_asked(self) -> None:
+        self.run_ok("push", f"{self.source}/", self.sink)
+        self.change_pages(20)
+        outcome = self.run_ok("push", "--stats", "--no-whole-file", f"{self.source}/", self.sink)
+        self.assertIn(f"File content transferred: {20 * 4096:,} bytes", outcome.text)
+        self.change_pages(20)
+        outcome = self.run_ok("push", "--stats", f"{self.source}/", self.sink)
+        self.assertIn(f"File content transferred: {8 * MIB:,} bytes", outcome.text)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_pull(self) -> None:
+        self.run_counted("pull")
+        self.change_pages(20)
+        self.assertLess(self.run_counted("pull")[0], 1.2 * 20 * 4096)
+        self.assert_clean(self.sink)
+        self.assertFalse((self.sink / ".nbackup").exists())
+
+    def test_many_files_at_once(self) -> None:
+        for number in range(200):
+            (self.source / f"f{number}").write_bytes(self.rng.randbytes(200_000))
+        self.run_counted("push")
+        for number in range(200):
+            with open(self.source / f"f{number}", "r+b") as file:
+                file.seek(100_000)
+                file.write(b"changed")
+        self.assertLess(self.run_counted("push")[0], 200 * 3 * 4096)
+
+    def test_holes(self) -> None:
+        with open(self.image, "wb") as file:
+            file.truncate(64 * MIB)
+            for place in (0, 20 * MIB, 40 * MIB, 63 * MIB):
+                file.seek(place)
+                file.write(self.rng.randbytes(100_000))
+        self.run_counted("push")
+        with open(self.image, "r+b") as file:
+            file.seek(30 * MIB)
+            file.write(self.rng.randbytes(100_000))
+        self.assertLess(self.run_counted("push")[0], 150_000)
+        self.assertLess((self.sink / "image").stat().st_blocks * 512, 2 * MIB)
+
+    def test_killed_in_a_delta(self) -> None:
+        self.run_counted("push")
+        before = (self.sink / "image").read_bytes()
+        self.insert(100, 100)
+        run = self.world.run("push", "--no-compress", "--remote-path", self.world.server("session.sink.data=abort"),
+                             "-e", self.world.fake_rsh, f"{self.source}/", f"nbtest:{self.sink}")
+        self.assertNotEqual(run.code, 0, run.text)
+        self.assertEqual((self.sink / "image").read_bytes(), before)
+        self.assertLess(self.run_counted("push")[0], 80_000)
+        self.assert_clean(self.sink)
+
+    def test_basis_changes_while_it_is_used(self) -> None:
+        """Somebody writes to the live file between the signature and the end of the delta."""
+        self.run_counted("push")
+        self.insert(0, 100)
+        server = self.world.server("session.sink.data=stop")
+        run = self.world.spawn("push", "--no-compress", "--remote-path", server, "-e", self.world.fake_rsh,
+                               f"{self.source}/", f"nbtest:{self.sink}")
+        pid = self.world.server_pid()
+        self.wait_for_stop(pid)
+        with open(self.sink / "image", "r+b") as file:
+            file.seek(4 * MIB)
+            file.write(self.rng.randbytes(MIB))
+        os.kill(pid, signal.SIGCONT)
+        outcome = run.wait()
+        # The whole came after all; the foreign edit of the replaced file is kept aside and told.
+        self.assertIn(outcome.code, (0, 23), outcome.text)
+        self.assert_same_tree(self.source, self.sink, outcome.text)
+
+    def wait_for_stop(self, pid: int) -> None:
+        while Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            if not Path(f"/proc/{pid}").exists():
+                self.fail("the server ended")
+            os.sched_yield()
+
+    def test_sharing_file_systems(self) -> None:
+        """Where the file system shares blocks a delta takes no more room than what has changed."""
+        for kind in ("xfs", "btrfs"):
+            reason = loopfs.missing(kind)
+            if reason:
+                self.skipTest(reason)
+            with self.subTest(kind=kind), loopfs.LoopFs(self.dir, kind, 400, name=kind) as disk:
+                sink = disk.mount / "set"
+                self.image.write_bytes(self.rng.randbytes(8 * MIB))
+                self.run_counted("push", sink=sink)
+                os.sync()
+                before = os.statvfs(disk.mount)
+                self.change_pages(5)
+                self.run_counted("push", sink=sink)
+                os.sync()
+                after = os.statvfs(disk.mount)
+                self.assertLess((before.f_bfree - after.f_bfree) * before.f_frsize, 4 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()
