@@ -57,7 +57,8 @@ Status show(const Settings& settings, const std::optional<std::string>& destinat
   print_rows(settings, rows);
   const std::string stale = stale_destinations(rows);
   if (settings.max_age && rows.empty()) {
-    return fail(Errc::stale, destination ? "never pushed to " + *destination : "this client has not pushed anywhere yet");
+    const std::string none = "this client has not pushed anywhere yet";
+    return fail(Errc::stale, destination ? "never pushed to " + *destination : none);
   }
   if (!stale.empty()) return fail(Errc::stale, stale);
   if (rows.empty() && destination) return fail(Errc::path, "this client has never pushed to " + *destination);

@@ -3,9 +3,15 @@
 
 namespace nb::session {
 
-BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, const txn::TxId& transaction, const hash::Secret& secret,
-                       Belief belief, Reporter& reporter)
-    : m_root(root), m_set(set), m_transaction(transaction), m_belief(belief), m_reporter(reporter), m_signer(secret) {}
+BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction, const txn::TxId& id,
+                       const hash::Secret& secret, Belief belief, Reporter& reporter)
+    : m_root(root),
+      m_set(set),
+      m_transaction(transaction),
+      m_id(id),
+      m_belief(belief),
+      m_reporter(reporter),
+      m_signer(secret) {}
 
 BasisStore::~BasisStore() = default;
 
@@ -14,14 +20,20 @@ cache::Manifest& BasisStore::manifest() {
   const auto path = m_set != nullptr ? m_set->control().kernel_path() : std::nullopt;
   m_manifest = path ? cache::Manifest::open(*path, [this](const std::string& text) { m_reporter.notice(text); })
                     : cache::Manifest::none();
-  m_manifest->begin_run(m_transaction);
+  m_manifest->begin_run(m_id);
   return *m_manifest;
 }
 
 BasisFile BasisStore::offer(const RelPath& path, const fs::Stat& stat) {
-  BasisFile basis{path, stat, std::nullopt};
+  BasisFile basis{path, std::nullopt, stat, std::nullopt};
   if (m_set != nullptr && m_belief == Belief::manifest) basis.digest = manifest().find(path, stat);
   return basis;
+}
+
+std::optional<BasisFile> BasisStore::offer_begun(const RelPath& path, std::uint64_t slot) {
+  const auto stat = m_transaction.slots().stat_at(txn::Transaction::slot_name(slot));
+  if (!stat || stat->type != fs::FileType::regular || stat->size <= hash::k_block_bytes) return std::nullopt;
+  return BasisFile{path, slot, *stat, std::nullopt};
 }
 
 Bytes BasisStore::piece(const BasisFile& basis, std::uint64_t index) {
@@ -41,9 +53,12 @@ Bytes BasisStore::read_piece(const BasisFile& basis, std::uint64_t index) {
 }
 
 std::unique_ptr<fs::File> BasisStore::open(const BasisFile& basis) {
-  const auto directory = m_root.open_directory_path(basis.path.parent());
-  if (!directory) return nullptr;
-  auto file = (*directory)->open_file(basis.path.name(), fs::OpenMode::read);
+  Result<std::unique_ptr<fs::File>> file = fail(Errc::not_found, "");
+  if (basis.slot) {
+    file = m_transaction.slots().open_file(txn::Transaction::slot_name(*basis.slot), fs::OpenMode::read);
+  } else if (const auto directory = m_root.open_directory_path(basis.path.parent())) {
+    file = (*directory)->open_file(basis.path.name(), fs::OpenMode::read);
+  }
   if (!file || !is_unchanged(basis, **file)) return nullptr;
   return std::move(*file);
 }

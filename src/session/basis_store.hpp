@@ -14,9 +14,10 @@
 
 namespace nb::session {
 
-// A live file that a new content is likely to resemble.
+// A file that a new content is likely to resemble.
 struct BasisFile {
   RelPath path;                        // below the set's root
+  std::optional<std::uint64_t> slot;   // it lies in the stage, where an interrupted run began it
   fs::Stat stat;                       // when it was offered
   std::optional<hash::Digest> digest;  // known without reading
 };
@@ -29,11 +30,13 @@ enum class Belief : std::uint8_t {
 class BasisStore {
  public:
   // `root` is that of the tree written to; `set` is null where nothing is remembered after the run. All outlive it.
-  BasisStore(fs::Directory& root, txn::FileSet* set, const txn::TxId& transaction, const hash::Secret& secret,
-             Belief belief, Reporter& reporter);
+  BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction, const txn::TxId& id,
+             const hash::Secret& secret, Belief belief, Reporter& reporter);
   ~BasisStore();
 
   BasisFile offer(const RelPath& path, const fs::Stat& stat);
+  // What an interrupted run has of that content under new/<slot>; nothing if it is not worth using.
+  std::optional<BasisFile> offer_begun(const RelPath& path, std::uint64_t slot);
   // The encoded piece of its signature; empty if it cannot be had (any more). `index` is below pieces_in(its size).
   Bytes piece(const BasisFile& basis, std::uint64_t index);
   // The file itself; null if it is not what was offered any more.
@@ -58,7 +61,8 @@ class BasisStore {
 
   fs::Directory& m_root;
   txn::FileSet* m_set;
-  txn::TxId m_transaction;
+  txn::Transaction& m_transaction;
+  txn::TxId m_id;
   Belief m_belief;
   Reporter& m_reporter;
   delta::BlockSigner m_signer;

@@ -132,7 +132,10 @@ class Sink {
   Result<bool> content_is_good(const hash::Digest& digest);
 
   // --- sink_delta.cpp: contents that come as what differs from a basis
-  void offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
+  Status offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
+  Result<std::optional<BasisFile>> find_begun(const RelPath& path);
+  Status put_begun_aside(fs::Directory& directory, const std::string& name, const RelPath& path);
+  Status log_begun(const ExpectedFile& file);
   Status on_signature_request(const wire::SignatureRequest& message);
   void begin_content(const ExpectedFile& file);
   Status on_copy(const wire::Copy& message);
@@ -177,6 +180,7 @@ class Sink {
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
+  std::map<RelPath, std::uint64_t> m_begun;  // files of an adopted tree that an interrupted run began, now slots of their own
   std::map<RelPath, bool> m_closed;   // live directories closed to us, and whether they could be opened up
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last

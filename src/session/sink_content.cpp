@@ -123,6 +123,7 @@ Status Sink::on_file_begin(const wire::FileBegin& message) {
   if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
   m_incoming->file = std::move(*handle);
   begin_content(*file);
+  NB_TRY(log_begun(*file));
   return m_stager->check_space();
 }
 

@@ -4,14 +4,54 @@
 
 namespace nb::session {
 
+namespace {
+
+// From this size on a file that is cut off is worth going on with.
+constexpr std::uint64_t k_resumable_bytes = std::uint64_t{1} << 20;
+
+}  // namespace
+
+// What an interrupted run has of that content.
+Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path) {
+  const auto aside = m_begun.find(path);
+  if (aside != m_begun.end()) return m_bases->offer_begun(path, aside->second);
+  NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
+  if (!record || !record->is_partial) return std::nullopt;
+  return m_bases->offer_begun(path, record->slot);
+}
+
+// A file of an adopted tree makes room for its successor.
+Status Sink::put_begun_aside(fs::Directory& directory, const std::string& name, const RelPath& path) {
+  const std::uint64_t slot = m_target.transaction->next_slot();
+  NB_TRY(directory.rename(name, m_target.transaction->slots(), txn::Transaction::slot_name(slot),
+                          fs::RenameMode::no_replace));
+  m_begun.emplace(path, slot);
+  return {};
+}
+
+Status Sink::log_begun(const ExpectedFile& file) {
+  if (m_incoming->size < k_resumable_bytes) return {};
+  txn::StagedRecord record;
+  record.path = set_path(file.path);
+  record.slot = file.spot.slot;
+  record.is_partial = true;
+  record.size = m_incoming->size;
+  record.mtime = m_incoming->meta.mtime;
+  NB_TRY(m_target.transaction->log_staged(record));
+  return m_target.transaction->flush_log();
+}
+
 // Small files are not worth a question; they ride whole.
-void Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
+Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
+  if (entry.type != fs::FileType::regular || entry.size <= hash::k_block_bytes) return {};
+  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path)));
   const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
-                         entry.type == fs::FileType::regular && present->size > hash::k_block_bytes &&
-                         entry.size > hash::k_block_bytes;
-  if (!resembles || has(wire::k_flag_whole_file)) return;
-  file.basis = m_bases->offer(set_path(file.path), *present);
-  file.owes_basis_done = true;
+                         present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file);
+  // Little of what was begun is worth less than all of the old file.
+  const bool is_better = resembles && (!file.basis || file.basis->stat.size < entry.size / 2);
+  if (is_better) file.basis = m_bases->offer(set_path(file.path), *present);
+  file.owes_basis_done = file.basis.has_value();
+  return {};
 }
 
 Status Sink::on_signature_request(const wire::SignatureRequest& message) {
@@ -47,6 +87,7 @@ void Sink::begin_content(const ExpectedFile& file) {
 Status Sink::on_copy(const wire::Copy& message) {
   if (!m_incoming || m_incoming->kind != wire::ContentKind::delta) return fail(Errc::protocol, "copy without a delta");
   if (!m_incoming->applier) return {};
+  if (m_expected.at(m_incoming->key).basis->slot) m_result.resumed_bytes += message.length;
   return apply(m_incoming->applier->copy(message.offset, message.basis_offset, message.length), message.length);
 }
 

@@ -39,7 +39,9 @@ Status Sink::on_listing(wire::Listing message) {
   }
   if (!message.last) return {};
   if (directory.next_index != directory.announced_entries) return fail(Errc::protocol, "listing: entries are missing");
-  if (directory.listing->finish() != directory.announced) return fail(Errc::protocol, "listing: its digest is not the one announced");
+  if (directory.listing->finish() != directory.announced) {
+    return fail(Errc::protocol, "listing: its digest is not the one announced");
+  }
   NB_TRY(check_children(directory));
   NB_TRY(end_listing(directory));
   m_to_ask.emplace_back(wire::DirectoryDone{message.id});
@@ -216,10 +218,14 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
   const Difference d = compare_entries(entry, here.entry);
   const Spot spot = directory.location.entry(entry.name);
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
+  const RelPath path = set_path(directory.path.child(entry.name));
   bool good = !d.any() && !entry.link_to && here.stat.links == 1;
-  if (good && entry.type == fs::FileType::regular) {
-    NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(set_path(directory.path.child(entry.name))));
-    good = record && !record->is_tree && record->size == entry.size && record->mtime == entry.meta.mtime;
+  bool begun = false;
+  if (entry.type == fs::FileType::regular && here.stat.type == fs::FileType::regular) {
+    NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
+    begun = record && record->is_partial;
+    good = good && record && !record->is_tree && !begun && record->size == entry.size &&
+           record->mtime == entry.meta.mtime;
     if (good) {
       NB_TRY_ASSIGN(const auto file, dir->open_file(entry.name, fs::OpenMode::read));
       NB_TRY_ASSIGN(const hash::Digest digest, scan::content_digest(*file, entry.size, *m_options.secret));
@@ -227,7 +233,7 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
     }
   }
   if (!good) {
-    NB_TRY(dir->remove_file(entry.name));
+    NB_TRY(begun ? put_begun_aside(*dir, entry.name, path) : dir->remove_file(entry.name));
     return false;
   }
   m_result.resumed_bytes += entry.size;
@@ -260,7 +266,7 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
   }
   ExpectedFile file{path, in_live ? m_stager->new_spot() : directory.location.entry(entry.name), in_live,
                     replaced, shared, entry.meta, entry.size, false, {}, false};
-  offer_basis(entry, present, file);
+  NB_TRY(offer_basis(entry, present, file));
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, path);
     if (leader != path) {
@@ -291,7 +297,7 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
                                  const std::optional<txn::Ident>& replaced) {
   const RelPath path = directory.path.child(entry.name);
   NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(set_path(path)));
-  if (!record || record->is_tree || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
+  if (!record || record->is_tree || record->is_partial || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
   Spot spot;
   spot.slot = record->slot;
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));

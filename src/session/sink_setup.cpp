@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/sink_setup.hpp"
 
+#include <cstdlib>
+
 #include "base/failpoint.hpp"
 #include "fs/posix_directory.hpp"
 #include "session/source_setup.hpp"
@@ -31,17 +33,40 @@ Status check_not_source(const SinkRequest& request, const txn::FileSet& set) {
   return fail(Errc::path, "source and destination lie in one file set; push copies within a set, pull does not");
 }
 
-Status open_set(const SinkRequest& request, txn::Located found, SinkSetup& setup) {
+// A run that leaves no set behind was cut off here: its commit is finished, and what it kept goes. Returns the root.
+Result<std::unique_ptr<fs::Directory>> clear_ephemeral(const SinkRequest& request, std::unique_ptr<txn::FileSet> set,
+                                                       Clock& clock) {
+  const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, request.wait, clock, may_go_on));
+  NB_TRY(txn::recover(*set, *lock, clock));
+  NB_TRY(set->remove_control());
+  return set->root().reopen();
+}
+
+// Everything below a set belongs to it. A slip of the hand must not do that to a home or to the whole machine.
+Status check_place(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  const std::unique_ptr<char, void (*)(void*)> real(home != nullptr ? ::realpath(home, nullptr) : nullptr, std::free);
+  if (path != "/" && (!real || path != real.get())) return {};
+  return fail(Errc::path, "destination " + path + ": all of it would become one file set; name a directory in it, or " +
+                              "run 'nbackup init' there first if that is meant");
+}
+
+Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, SinkSetup& setup) {
   if (found.is_set) {
     NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
     NB_TRY(check_not_source(request, *setup.set));
-    return guard_set(request, found, setup.set.get());
+    NB_TRY(guard_set(request, found, setup.set.get()));
+    const bool must_last = request.mode == SinkMode::commit && request.lifetime == txn::Lifetime::permanent;
+    if (!must_last || setup.set->format().lifetime == txn::Lifetime::permanent) return {};
+    NB_TRY_ASSIGN(found.root, clear_ephemeral(request, std::move(setup.set), clock));
   }
   NB_TRY(guard_set(request, found, nullptr));
   if (request.mode != SinkMode::commit) {
     setup.plain_root = std::move(found.root);
     return {};
   }
+  if (request.lifetime == txn::Lifetime::permanent) NB_TRY(check_place(found.root_path));
   NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
   auto made = txn::FileSet::create(std::move(found.root), request.lifetime, secret);
   if (!made) return wrap(made.error(), "destination " + found.root_path);
@@ -93,7 +118,7 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
     NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(request.stay_within));
     NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path.handle)));
     setup.base = found.below;
-    NB_TRY(open_set(request, std::move(found), setup));
+    NB_TRY(open_set(request, std::move(found), clock, setup));
   }
   if (setup.set) {
     setup.secret = setup.set->secret();

@@ -32,7 +32,9 @@ struct Location {
   bool adopted = false;    // staged by an interrupted run
   bool dropped = false;    // skipped, but the source sends everything below: it is received and thrown away
 
-  [[nodiscard]] Location child(std::string_view name) const { return {where, slot, below.child(name), adopted, dropped}; }
+  [[nodiscard]] Location child(std::string_view name) const {
+    return {where, slot, below.child(name), adopted, dropped};
+  }
   // Of what lies here and could not be made. A source that was told to send all below does so.
   [[nodiscard]] Location given_up() const {
     return {Where::skipped, 0, {}, false, dropped || (where == Where::staged && !adopted)};

@@ -210,7 +210,8 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
   {
     const std::lock_guard lock(m_mutex);
     const std::uint64_t bytes = weight_of(listing);
-    pending = &m_pending.emplace(id, Pending{directory, std::move(listing), bytes, 0, {}, take_all, false}).first->second;
+    Pending waits{directory, std::move(listing), bytes, 0, {}, take_all, false};
+    pending = &m_pending.emplace(id, std::move(waits)).first->second;
     m_pending_bytes += bytes;
   }
   if (!take_all) return {};

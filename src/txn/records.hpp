@@ -116,6 +116,7 @@ struct StagedRecord {
   std::uint64_t size = 0;
   fs::Timestamp mtime;         // of the source as staged
   hash::Digest digest;
+  bool is_partial = false;     // a file that was begun: what is there may resemble what it was to be; no digest
 };
 
 Bytes encode(const SetFormat& format);

@@ -234,13 +234,22 @@ Result<JournalOp> decode_journal_op(ByteView data) {
   return in.bad("unknown operation");
 }
 
+namespace {
+
+// On disk: what a staged record is about.
+constexpr std::uint8_t k_file = 0;
+constexpr std::uint8_t k_tree = 1;
+constexpr std::uint8_t k_partial = 2;
+
+}  // namespace
+
 Bytes encode(const StagedRecord& record) {
   Bytes bytes;
   ByteWriter out(bytes);
   put_kind(out, Kind::staged);
   out.string(record.path.str());
   out.varint(record.slot);
-  out.u8(record.is_tree ? 1 : 0);
+  out.u8(record.is_partial ? k_partial : record.is_tree ? k_tree : k_file);
   out.varint(record.size);
   put(out, record.mtime);
   record.digest.write(out);
@@ -253,9 +262,10 @@ Result<StagedRecord> decode_staged_record(ByteView data) {
   StagedRecord record;
   NB_TRY_ASSIGN(record.path, get_path(in));
   NB_TRY_ASSIGN(record.slot, in.varint());
-  NB_TRY_ASSIGN(const std::uint8_t tree, in.u8());
-  if (tree > 1) return in.bad("bad flag");
-  record.is_tree = tree == 1;
+  NB_TRY_ASSIGN(const std::uint8_t what, in.u8());
+  if (what > k_partial) return in.bad("unknown kind of staged entry");
+  record.is_tree = what == k_tree;
+  record.is_partial = what == k_partial;
   NB_TRY_ASSIGN(record.size, in.varint());
   NB_TRY_ASSIGN(record.mtime, get_time(in));
   NB_TRY_ASSIGN(record.digest, hash::Digest::read(in));

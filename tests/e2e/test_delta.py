@@ -155,6 +155,24 @@ class Delta(Case):
         self.assertLess(self.run_counted("push")[0], 80_000)
         self.assert_clean(self.sink)
 
+    def test_a_large_file_goes_on_where_it_was_cut_off(self) -> None:
+        """First in a new directory, then beside an old file, then with both ends on one machine."""
+        self.image.write_bytes(self.rng.randbytes(24 * MIB))
+        for carrier, times in (("fake", 2), ("local", 1)):
+            for _ in range(times):
+                server = ["--remote-path", str(self.world.server("session.sink.data=abort@80")), "-e",
+                          str(self.world.fake_rsh)]
+                cut = self.world.run("push", "--no-compress", *server, f"{self.source}/",
+                                     self.world.far(self.sink, "fake"))
+                self.assertNotEqual(cut.code, 0, cut.text)
+                options = self.world.carrier_options(carrier)
+                outcome = self.run_ok("push", "--stats", *options, f"{self.source}/", self.world.far(self.sink, carrier))
+                sent = next(line for line in outcome.text.splitlines() if line.startswith("File content transferred"))
+                self.assertLess(int(sent.split()[3].replace(",", "")), 8 * MIB, outcome.text)
+                self.assert_same_tree(self.source, self.sink)
+                self.assert_clean(self.sink)
+                self.image.write_bytes(self.rng.randbytes(24 * MIB))
+
     def test_basis_changes_while_it_is_used(self) -> None:
         """Somebody writes to the live file between the signature and the end of the delta."""
         self.run_counted("push")
