@@ -63,6 +63,8 @@ class RawPeer {
   }
 
   transport::ByteStream& stream() { return *m_stream; }
+  // Half-closes once everything sent has been written.
+  void finish() { m_connection->finish_sending(); }
 
  private:
   session::ServeOptions m_options;

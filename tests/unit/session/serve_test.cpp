@@ -108,7 +108,7 @@ TEST_CASE("a client may leave after its query, and only then", "[session]") {
   }
   SECTION("at once") {}
   peer.send(wire::Goodbye{});
-  static_cast<void>(peer.stream().finish_writing());
+  peer.finish();
   CHECK(peer.error().code == expected);
 }
 
