@@ -11,6 +11,8 @@ namespace nb::session {
 namespace {
 
 constexpr std::chrono::milliseconds k_progress_interval{100};
+// After so many names the sink gets what has been announced, so that it walks its tree at the same time.
+constexpr std::uint64_t k_names_between_flushes = 500;
 constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
@@ -205,6 +207,11 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
                                                       *m_options.lister.secret)};
   m_plan.update(message.digest.bytes);
   NB_TRY(m_connection.send(message));
+  m_names_since_flush += message.entries + 1;
+  if (m_names_since_flush >= k_names_between_flushes) {
+    m_names_since_flush = 0;
+    NB_TRY(m_connection.flush());
+  }
   const bool take_all = m_all_below && directory.path.is_within(*m_all_below);
   Pending* pending = nullptr;
   {

@@ -109,6 +109,7 @@ class Source {
 
   std::vector<SourceDirectory> m_walk;  // still to be read, the next one last
   std::uint64_t m_next_id = 0;
+  std::uint64_t m_names_since_flush = 0;
   std::optional<RelPath> m_all_below;   // everything below it is taken whole
   std::atomic<bool> m_scan_ended{false};
 
