@@ -10,6 +10,7 @@ namespace nb::scan {
 namespace {
 
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
+constexpr std::size_t k_attribute_overhead_bytes = 16;  // at most, of their encoding
 
 // The target of a symlink that is kept as a file (fs/kept_metadata.hpp).
 Result<std::string> kept_target(const fs::Directory& directory, const std::string& name, std::uint64_t size) {
@@ -76,6 +77,8 @@ Status Lister::add(fs::Directory& directory, const RelPath& path, const fs::Stat
   entry.type = stat.type;
   entry.link_to = m_links.first_of(stat, path.child(name));
   NB_TRY(fill(directory, stat, entry));
+  const Status limited = limit_attributes(entry.meta);
+  if (!limited) out.problems.push_back({limited.error().code, 0, path.child(name).str() + limited.error().context});
   out.entries.push_back(std::move(entry));
   out.stats.push_back(stat);
   return {};
@@ -97,6 +100,8 @@ Status Lister::add_named(fs::Directory& directory, const RelPath& path, std::str
 Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
   Listed out;
   NB_TRY_ASSIGN(out.own, own_metadata(directory));
+  const Status limited = limit_attributes(*out.own);
+  if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
   out.entries.reserve(names.size());
   out.stats.reserve(names.size());
@@ -120,6 +125,18 @@ Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const R
   NB_TRY(add_named(directory, path, name, out));
   if (out.entries.empty() && out.problems.empty()) return std::nullopt;
   return out;
+}
+
+Status limit_attributes(fs::Metadata& meta) {
+  std::size_t bytes = 0;
+  bool fits = true;
+  for (const fs::Xattr& attr : meta.xattrs) {
+    fits = fits && attr.value.size() <= wire::k_max_xattr_value_bytes;
+    bytes += attr.name.size() + attr.value.size() + k_attribute_overhead_bytes;
+  }
+  if (fits && bytes <= wire::k_max_xattrs_bytes) return {};
+  meta.xattrs.clear();
+  return fail(Errc::metadata_lost, ": more attributes than the 1 MiB that one entry may carry, or one over 64 KiB");
 }
 
 fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs) {

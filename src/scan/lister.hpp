@@ -59,6 +59,10 @@ class Lister {
   HardLinks m_links;
 };
 
+// Takes away all attributes if there are more than a message may carry, and says so (metadata_lost); the context goes
+// behind the path.
+Status limit_attributes(fs::Metadata& meta);
+
 // What an inode stands for under `view`, from what it literally has.
 fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs);
 

@@ -33,6 +33,7 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
   }
   NB_TRY_ASSIGN(fs::Xattrs xattrs, out.file->xattrs());
   out.meta = scan::meant_under(m_options.view, out.stat, std::move(xattrs)).meta;
+  static_cast<void>(scan::limit_attributes(out.meta));  // told when it was listed
   return out;
 }
 

@@ -228,6 +228,7 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   if (!listed) {
     NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
     m_ancestors.back().location = directory.location;
+    directory.reply = wire::ReplyKind::same;
     return false;
   }
   for (const Error& error : listed->problems) m_reporter.problem(error);

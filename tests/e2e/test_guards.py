@@ -96,6 +96,109 @@ class Guards(Pushed):
         self.assert_same_tree(self.source, self.sink)
 
 
+class Paths(Pushed):
+    """What belongs together stays together, and one bad path does not end a run."""
+
+    def test_missing_source_deletes_nothing(self) -> None:
+        other = self.dir / "other"
+        (other / "sub").mkdir(parents=True)
+        for name in ("x", "sub/y"):
+            (other / name).write_text(name)
+        for command, far in (("push", str), ("pull", lambda path: f"nbtest:{path}")):
+            with self.subTest(command=command):
+                target = self.dir / f"both-{command}"
+                options = self.world.carrier_options("fake") if command == "pull" else []
+                words = [command, *options, "--delete", far(f"{self.source}/"), far(f"{other}/"), str(target)]
+                self.run_ok(*words)
+                before = tree.snapshot(target)
+                other.rename(self.dir / "away")
+                outcome = self.run_code(opt.PARTIAL, *words)
+                (self.dir / "away").rename(other)
+                self.assertIn(b"other", outcome.stderr, outcome.text)
+                self.assert_same_tree(before, target, outcome.text)
+
+    def test_file_against_directory_in_two_sources(self) -> None:
+        other = self.dir / "other"
+        (other / "a").mkdir(parents=True)
+        outcome = self.run_code(opt.PARTIAL, "push", f"{self.source}/", f"{other}/", self.dir / "both")
+        self.assertIn(b"a: a directory in one source, not in another", outcome.stderr, outcome.text)
+
+    def test_set_named_without_slash_is_read_whole(self) -> None:
+        """A commit that was cut off there is finished before anything is read."""
+        for name in ("a", "b", "c", "sub/e"):
+            (self.source / name).write_text("second\n")
+        cut = self.world.run(*self.push(), failpoint="txn.apply.op=abort@2")
+        self.assertNotEqual(cut.code, 0)
+        self.run_ok("pull", *self.world.carrier_options("fake"), f"nbtest:{self.sink}", self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back/sink")
+
+    def test_leftover_of_a_pull_gives_way_to_a_set(self) -> None:
+        target = self.dir / "target"
+        options = self.world.carrier_options("fake")
+        cut = self.world.run("pull", *options, f"nbtest:{self.source}/", target, failpoint="txn.apply.op=abort")
+        self.assertNotEqual(cut.code, 0)
+        self.assertTrue((target / ".nbackup").exists())
+        for _ in range(2):
+            self.run_ok("push", f"{self.source}/", target)
+            self.assertIn("lifetime permanent", (target / ".nbackup/format").read_text())
+        self.assert_same_tree(self.source, target)
+
+    def test_home_does_not_become_a_set_by_a_slip(self) -> None:
+        home = self.dir / "home"
+        outcome = self.run_code(opt.PATH, "push", self.source, home)
+        self.assertIn(b"init", outcome.stderr, outcome.text)
+        self.assertFalse((home / ".nbackup").exists())
+        self.run_ok("init", home)
+        self.run_ok("push", self.source, home)
+
+    def test_closed_directory_at_the_destination(self) -> None:
+        """Someone else's directory in the set: told, left alone, and the rest is committed."""
+        self.need_root()
+        own_by_plain_user(self.source, self.sink)
+        os.chown(self.sink / "sub", 0, 0)
+        for mode in (0o700, 0o755, 0o555):
+            with self.subTest(mode=oct(mode)):
+                os.chmod(self.sink / "sub", mode)
+                before = tree.snapshot(self.sink / "sub")
+                (self.source / "a").write_text(f"changed for {mode}")
+                (self.source / "sub/e").write_text(f"changed for {mode}")
+                outcome = self.run_code(opt.PARTIAL, *self.push("--delete"), user=PLAIN_USER)
+                self.assertIn(b"sub", outcome.stderr, outcome.text)
+                self.assertEqual((self.sink / "a").read_text(), f"changed for {mode}")
+                self.assert_same_tree(before, self.sink / "sub", outcome.text)
+
+    def test_single_file_again(self) -> None:
+        target = self.dir / "one"
+        target.mkdir()
+        for text in ("1", "2"):
+            (self.source / "a").write_text(text)
+            self.run_ok("push", self.source / "a", f"{target}/")
+            self.assertEqual((target / "a").read_text(), text)
+        self.assertEqual(os.listdir(target), ["a"])
+
+    def test_parent_of_a_new_directory_keeps_its_time(self) -> None:
+        (self.source / "sub/excluded").mkdir()
+        target = self.dir / "target"
+        self.run_ok("push", "--exclude=excluded", f"{self.source}/", target)
+        self.run_ok("push", f"{self.source}/", target)
+        self.assert_same_tree(self.source, target)
+
+    def test_attributes_beyond_the_limit(self) -> None:
+        """More than one entry may carry: that file is named, the rest is sent."""
+        self.need_root()
+        with loopfs.LoopFs(self.dir, "xfs") as disk:
+            source = disk.mount / "source"
+            source.mkdir()
+            (source / "good").write_text("good")
+            (source / "heavy").write_text("heavy")
+            for number in range(30):
+                os.setxattr(source / "heavy", f"user.{number}", b"x" * 60_000)
+            target = disk.mount / "target"
+            outcome = self.run_code(opt.PARTIAL, "push", f"{source}/", target)
+            self.assertIn(b"heavy", outcome.stderr, outcome.text)
+            self.assertEqual((target / "good").read_text(), "good")
+
+
 class Together(Pushed):
     def test_second_writer(self) -> None:
         (self.source / "a").write_text("second content\n")
@@ -188,6 +291,17 @@ class ChangingSource(Pushed):
             self.assertIn((self.sink / "a").read_text(), (text, "first content of a\n", "x"))
             self.run_ok(*self.push())
             self.assert_same_tree(self.source, self.sink)
+
+    def test_large_file_becomes_small(self) -> None:
+        """A log that is rotated by copy and truncate: it has begun in pieces and goes on so."""
+        (self.source / "log").write_bytes(b"line\n" * 100_000)
+        run = self.world.spawn(*self.push(), failpoint="session.source.range_sent=stop")
+        self.assertTrue(wait_stopped(run.process.pid))
+        (self.source / "log").write_bytes(b"new\n")
+        os.kill(run.process.pid, signal.SIGCONT)
+        outcome = run.wait()
+        self.assertEqual(outcome.code, 0, outcome.text)
+        self.assertEqual((self.sink / "log").read_bytes(), b"new\n")
 
     def test_file_becomes_something_else(self) -> None:
         (self.source / "a").write_text("listed content of a\n")
