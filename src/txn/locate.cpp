@@ -13,7 +13,13 @@ namespace {
 
 Result<bool> holds_set(const fs::Directory& directory) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> control, find_name(directory, k_control_name));
-  return control && control->type == fs::FileType::directory && control->owner.uid == ::geteuid();
+  if (!control || control->type != fs::FileType::directory) return false;
+  if (control->owner.uid == ::geteuid()) return true;
+  if (::geteuid() != 0) return false;
+  // Passing over it, root would copy the set's files without the metadata that is kept beside them; following a journal
+  // that another user may have written, it would do that user's bidding.
+  return fail(Errc::path, "the file set there belongs to user " + std::to_string(control->owner.uid) +
+                              ": run as that user");
 }
 
 // The position in `path` before its last `count` components; 0 if it has fewer.
@@ -56,6 +62,7 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
     NB_TRY_ASSIGN(const fs::Stat stat, at->stat());
     if (!fs::same_mount(stat, asked)) break;
     const Result<bool> found = holds_set(*at);
+    if (!found && found.error().code == Errc::path) return fail(Errc::path, path + ": " + found.error().context);
     if (found && *found) return found_above(std::move(at), path, climbed, asked);
     if (stat.mount_root) break;
     Result<std::unique_ptr<fs::Directory>> up = bounds.parent_of(*at);

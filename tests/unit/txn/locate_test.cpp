@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding the set above a directory, on a real file system.
 #include <catch2/catch.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scratch.hpp"
@@ -70,16 +71,33 @@ TEST_CASE("symlinks on the way are followed before the walk", "[txn][locate]") {
   CHECK(found.below.str() == "a");
 }
 
-TEST_CASE("a control directory of somebody else is passed over", "[txn][locate]") {
+// What a user who is not root finds from there. The real user id stays root's, so that the way back is open.
+Result<Located> locate_as(uid_t uid, const std::string& path) {
+  REQUIRE(::seteuid(uid) == 0);
+  auto found = locate_set(path, std::nullopt);
+  REQUIRE(::seteuid(0) == 0);
+  return found;
+}
+
+TEST_CASE("a control directory of somebody else is passed over, and root is told", "[txn][locate]") {
   if (::geteuid() != 0) {
     WARN("needs root to give a directory to somebody else");
     return;
   }
+  constexpr uid_t k_one = 65534;
+  constexpr uid_t k_other = 65533;
   const Scratch scratch;
-  std::filesystem::create_directories(scratch.path() + "/set/a/.nbackup");
-  make_at(scratch.path() + "/set");
-  REQUIRE(::chown((scratch.path() + "/set/a/.nbackup").c_str(), 65534, 65534) == 0);
-  CHECK(locate_set(scratch.path() + "/set/a", std::nullopt).value().root_path == scratch.path() + "/set");
+  const std::string set = scratch.path() + "/set";
+  std::filesystem::create_directories(set + "/a/.nbackup");
+  make_at(set);
+  for (const std::string& path : {scratch.path(), set, set + "/a"}) REQUIRE(::chmod(path.c_str(), 0755) == 0);
+  REQUIRE(::chown((set + "/.nbackup").c_str(), k_one, k_one) == 0);
+  REQUIRE(::chown((set + "/a/.nbackup").c_str(), k_other, k_other) == 0);
+  CHECK(locate_as(k_one, set + "/a").value().root_path == set);
+  const auto refused = locate_set(set + "/a", std::nullopt);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::path);
+  CHECK(refused.error().context.find("65533") != std::string::npos);
 }
 
 TEST_CASE("nothing is put into a control directory", "[txn][locate]") {
