@@ -41,7 +41,7 @@ TEST_CASE("a foreign edit of what is replaced or removed is kept aside and repor
   for (const std::string name : {"c", "d", "n", "e", "f", "a", "g", "t"}) {
     if (how == Edit::rewrite && name != "c" && name != "e") continue;
     SimFileSystem disk = rich_disk();
-    at_commit_point(disk, [disk, name, how](const SimEvent&) { edit(*disk.root(), name, how); });
+    at_commit_point(disk, [&disk, name, how](const SimEvent&) { edit(*disk.root(), name, how); });
     const auto result = change(disk);
     INFO(name << " " << static_cast<int>(how) << " " << (result ? "ok" : result.error().message()));
     REQUIRE(result);
@@ -67,12 +67,12 @@ TEST_CASE("a foreign edit of what is replaced or removed is kept aside and repor
 
 TEST_CASE("a recovery that is through says so, whatever has become of the notes", "[txn][conflict]") {
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk](const SimEvent& event) mutable { disk.die_at(event.number + 1); });
+  at_commit_point(disk, [&disk](const SimEvent& event) mutable { disk.die_at(event.number + 1); });
   CHECK(!change(disk));
   SimFileSystem left = disk.after_crash(fs::CrashChoice::keep_all());
   edit(*left.root(), "c", Edit::replace);
   // Somebody writes into the note as soon as it is there.
-  left.on_operation([left](const SimEvent& event) {
+  left.on_operation([&left](const SimEvent& event) {
     if (event.kind != SimOperation::rename || event.path != "c") return;
     const RelPath place = RelPath::parse(".nbackup/conflict/" + id_text(tx_id(2))).value();
     const auto kept = left.root()->open_directory_path(place).value();
@@ -94,7 +94,7 @@ TEST_CASE("a recovery that is through says so, whatever has become of the notes"
 TEST_CASE("a foreign edit through a link that is staged is rolled back from", "[txn][conflict][undo]") {
   // The new b is a link to the present a: what is written there now is in neither generation.
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk](const SimEvent&) { edit(*disk.root(), "a", Edit::rewrite); });
+  at_commit_point(disk, [&disk](const SimEvent&) { edit(*disk.root(), "a", Edit::rewrite); });
   const auto result = change(disk);
   REQUIRE(!result);
   CHECK(result.error().code == Errc::rolled_back);
@@ -108,7 +108,7 @@ TEST_CASE("a foreign edit through a link that is staged is rolled back from", "[
 TEST_CASE("what somebody removed is no obstacle", "[txn][conflict]") {
   for (const std::string name : {"c", "d", "e", "f", "a", "m", "r", "s"}) {
     SimFileSystem disk = rich_disk();
-    at_commit_point(disk, [disk, name](const SimEvent&) { edit(*disk.root(), name, Edit::remove); });
+    at_commit_point(disk, [&disk, name](const SimEvent&) { edit(*disk.root(), name, Edit::remove); });
     const auto result = change(disk);
     INFO(name << " " << (result ? "ok" : result.error().message()));
     REQUIRE(result);
@@ -127,7 +127,7 @@ TEST_CASE("what somebody removed is no obstacle", "[txn][conflict]") {
 TEST_CASE("a foreign file where only metadata change is left alone and reported", "[txn][conflict]") {
   const Edit how = GENERATE(Edit::replace, Edit::rewrite);
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk, how](const SimEvent&) { edit(*disk.root(), "m", how); });
+  at_commit_point(disk, [&disk, how](const SimEvent&) { edit(*disk.root(), "m", how); });
   const auto result = change(disk);
   REQUIRE(result);
   CHECK(result->conflicts == std::vector<RelPath>{RelPath::parse("m").value()});
@@ -138,7 +138,7 @@ TEST_CASE("a foreign file where only metadata change is left alone and reported"
 
 TEST_CASE("a directory that somebody took away is rolled back from", "[txn][conflict]") {
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk](const SimEvent&) {
+  at_commit_point(disk, [&disk](const SimEvent&) {
     const auto root = disk.root();
     REQUIRE(root->rename("locked", *root, "moved-away", fs::RenameMode::no_replace));
   });
@@ -155,7 +155,7 @@ TEST_CASE("a directory that somebody took away is rolled back from", "[txn][conf
 
 TEST_CASE("a foreign edit is put back by a rollback", "[txn][conflict][undo]") {
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk](const SimEvent&) mutable {
+  at_commit_point(disk, [&disk](const SimEvent&) mutable {
     edit(*disk.root(), "c", Edit::replace);
     disk.set_immutable("m");
   });

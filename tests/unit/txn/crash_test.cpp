@@ -144,7 +144,7 @@ TEST_CASE("a crash at any operation of a recovery is recovered from", "[txn][cra
 
 // The target that cannot be changed appears after the commit point, so that the run has to go back.
 void forbid_at_commit_point(SimFileSystem& disk, const std::string& path) {
-  disk.on_operation([disk, path](const fs::SimEvent& event) mutable {
+  disk.on_operation([&disk, path](const fs::SimEvent& event) mutable {
     if (event.kind == SimOperation::rename && event.new_path == ".nbackup/journal") disk.set_immutable(path);
   });
 }

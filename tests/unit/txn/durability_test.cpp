@@ -91,7 +91,7 @@ TEST_CASE("what is synced by itself is enough where syncfs does not tell", "[txn
 
 TEST_CASE("a failed fsync poisons the stage where syncfs does not tell", "[txn][faults]") {
   SimFileSystem disk = rich_disk(without_reports());
-  on_first(disk, SimOperation::sync_file, [disk](const SimEvent& event) mutable {
+  on_first(disk, SimOperation::sync_file, [&disk](const SimEvent& event) mutable {
     const bool staged = event.path.find("/new/") != std::string::npos;
     if (staged) disk.fail_at(event.number, EIO);
     return staged;
@@ -104,7 +104,7 @@ TEST_CASE("a failed fsync poisons the stage where syncfs does not tell", "[txn][
 
 TEST_CASE("a file that cannot be synced makes the commit unsure where syncfs does not tell", "[txn][faults]") {
   SimFileSystem disk = rich_disk(without_reports());
-  on_first(disk, SimOperation::sync_file, [disk](const SimEvent& event) mutable {
+  on_first(disk, SimOperation::sync_file, [&disk](const SimEvent& event) mutable {
     const bool staged = event.path.find("/new/") != std::string::npos;
     if (staged) disk.fail_at(event.number, EINVAL);
     return staged;
@@ -144,7 +144,7 @@ TEST_CASE("nothing is applied before a journal found after a kill is durable", "
 TEST_CASE("a journal that cannot be made durable stays in doubt", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
   die_at_commit_point(disk);
-  disk.on_operation([disk](const SimEvent& event) mutable {
+  disk.on_operation([&disk](const SimEvent& event) mutable {
     if (event.kind == SimOperation::sync_directory && event.path == k_control_name) disk.fail_at(event.number, EIO);
   });
   const auto recovered = recover_at(disk.root());
@@ -156,7 +156,7 @@ TEST_CASE("a journal that cannot be made durable stays in doubt", "[txn][faults]
 TEST_CASE("a rollback is over before the next run begins", "[txn][undo][crash]") {
   for (std::uint64_t n = 1;; ++n) {
     SimFileSystem disk = rich_disk();
-    disk.on_operation([disk](const SimEvent& event) mutable {
+    disk.on_operation([&disk](const SimEvent& event) mutable {
       if (event.kind == SimOperation::rename && event.new_path == ".nbackup/journal") disk.set_immutable("m");
     });
     REQUIRE(change(disk).error().code == Errc::rolled_back);
@@ -300,7 +300,7 @@ constexpr std::string_view k_foreign = "somebody else's, and safe on the disk";
 
 // Replaces "a" right before the journal gets its name, durably.
 void edit_at_commit_point(SimFileSystem& disk) {
-  on_first(disk, SimOperation::rename, [disk](const SimEvent& event) {
+  on_first(disk, SimOperation::rename, [&disk](const SimEvent& event) {
     if (event.new_path != ".nbackup/journal") return false;
     const auto root = disk.root();
     REQUIRE(root->remove_file("a"));

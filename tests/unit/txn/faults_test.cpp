@@ -45,7 +45,7 @@ TEST_CASE("any one failing operation leaves the old or the new tree", "[txn][fau
 
 TEST_CASE("a failed sync of the stage poisons it", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
-  disk.on_operation([disk](const SimEvent& event) mutable {
+  disk.on_operation([&disk](const SimEvent& event) mutable {
     if (event.kind == SimOperation::sync_file_system) disk.fail_at(event.number, EIO);
   });
   StepClock clock;
@@ -72,7 +72,7 @@ TEST_CASE("a stage is given up even where its mark cannot be made", "[txn][fault
   const bool renames_work = GENERATE(true, false);
   // The disk is full from the failed sync on, and in the worse case nothing can be renamed either.
   auto failed = std::make_shared<bool>(false);
-  disk.on_operation([=](const SimEvent& event) mutable {
+  disk.on_operation([&disk, failed, renames_work](const SimEvent& event) mutable {
     if (event.kind == SimOperation::sync_file_system) *failed = true;
     const bool makes = event.kind == SimOperation::create_file || event.kind == SimOperation::sync_file_system;
     if (*failed && makes) disk.fail_at(event.number, ENOSPC);
@@ -106,7 +106,7 @@ TEST_CASE("what an earlier run staged is synced file by file before it counts", 
     REQUIRE(transaction->log_staged({RelPath::parse("n").value(), slot, false, 4, {}, {}}));
   }
   const std::string staged = ".nbackup/tx/" + id_text(tx_id(3)) + "/new/1";
-  disk.on_operation([=](const SimEvent& event) mutable {
+  disk.on_operation([&disk, staged](const SimEvent& event) mutable {
     if (event.kind == SimOperation::sync_file && event.path == staged) disk.fail_at(event.number, EIO);
   });
   CHECK(change(disk, 3).error().code == Errc::sync_failed);
@@ -116,7 +116,7 @@ TEST_CASE("what an earlier run staged is synced file by file before it counts", 
 TEST_CASE("a commit point that could not be synced is in doubt, and nothing is applied", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
   auto armed = std::make_shared<bool>(false);
-  disk.on_operation([disk, armed](const SimEvent& event) mutable {
+  disk.on_operation([&disk, armed](const SimEvent& event) mutable {
     if (event.kind == SimOperation::rename && event.new_path == ".nbackup/journal") *armed = true;
     if (*armed && event.kind == SimOperation::sync_directory) {
       disk.fail_at(event.number, EIO);
@@ -145,7 +145,7 @@ TEST_CASE("clean_up does not touch what an unfinished commit needs", "[txn][faul
     REQUIRE(plan(*transaction, *set, rich_new(), rich_untouched()));
     // Everything fails from the second operation after the commit point on, until it is over.
     auto dead = std::make_shared<bool>(false);
-    disk.on_operation([disk, dead](const SimEvent& event) mutable {
+    disk.on_operation([&disk, dead](const SimEvent& event) mutable {
       if (*dead) disk.fail_at(event.number, EIO);
       if (event.kind == SimOperation::sync_directory && event.path == ".nbackup/tx/" + id_text(tx_id(2)) + "/old") {
         *dead = true;
@@ -172,7 +172,7 @@ TEST_CASE("a damaged journal stops everything and is kept", "[txn][faults]") {
 TEST_CASE("a commit point that was passed in spite of an error is in doubt", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
   // As where rename is a link and the removal of the old name, and the second fails.
-  at_commit_point(disk, [disk](const SimEvent& event) mutable {
+  at_commit_point(disk, [&disk](const SimEvent& event) mutable {
     const auto control = disk.root()->open_directory(k_control_name).value();
     REQUIRE(control->link("journal.new", *control, "journal"));
     disk.fail_at(event.number, EIO);
@@ -186,7 +186,7 @@ TEST_CASE("a commit point that was passed in spite of an error is in doubt", "[t
 
 TEST_CASE("a commit point that was not reached leaves nothing in doubt", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
-  at_commit_point(disk, [disk](const SimEvent& event) mutable { disk.fail_at(event.number, EIO); });
+  at_commit_point(disk, [&disk](const SimEvent& event) mutable { disk.fail_at(event.number, EIO); });
   CHECK(change(disk).error().code == Errc::io);
   CHECK(recover_at(disk.root()).value() == 1);
 }
@@ -229,7 +229,7 @@ TEST_CASE("a directory that cannot be opened up is named before the commit point
   options.enforce_modes = true;
   SimFileSystem disk = rich_disk(options);
   // As for a directory of somebody else.
-  disk.on_operation([disk](const SimEvent& event) mutable {
+  disk.on_operation([&disk](const SimEvent& event) mutable {
     if (event.kind == SimOperation::set_mode && event.path == "locked") disk.fail_at(event.number, EPERM);
   });
   StepClock clock;

@@ -67,7 +67,7 @@ TEST_CASE("somebody's own files under the temporary name are not removed", "[txn
 
 TEST_CASE("a set whose name cannot be given is taken back", "[txn][set]") {
   SimFileSystem disk;
-  disk.on_operation([disk](const fs::SimEvent& event) mutable {
+  disk.on_operation([&disk](const fs::SimEvent& event) mutable {
     if (event.kind == fs::SimOperation::rename) disk.fail_at(event.number, EIO);
   });
   CHECK(make(disk).error().code == Errc::io);
@@ -76,7 +76,7 @@ TEST_CASE("a set whose name cannot be given is taken back", "[txn][set]") {
 
 TEST_CASE("one maker of a set does not take another's away", "[txn][set]") {
   SimFileSystem disk;
-  disk.on_operation([disk](const fs::SimEvent& event) mutable {
+  disk.on_operation([&disk](const fs::SimEvent& event) mutable {
     if (event.kind != fs::SimOperation::create_file) return;
     // The other one took ours, which is not locked yet, for a leftover.
     const auto root = disk.root();
