@@ -206,12 +206,6 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
                                  scan::listing_digest(listing.listed.own, listing.listed.entries,
                                                       *m_options.lister.secret)};
   m_plan.update(message.digest.bytes);
-  NB_TRY(m_connection.send(message));
-  m_names_since_flush += message.entries + 1;
-  if (m_names_since_flush >= k_names_between_flushes) {
-    m_names_since_flush = 0;
-    NB_TRY(m_connection.flush());
-  }
   const bool take_all = m_all_below && directory.path.is_within(*m_all_below);
   Pending* pending = nullptr;
   {
@@ -220,6 +214,13 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
     Pending waits{directory, std::move(listing), bytes, 0, {}, take_all, false};
     pending = &m_pending.emplace(id, std::move(waits)).first->second;
     m_pending_bytes += bytes;
+  }
+  // Only now: the reply may come at once.
+  NB_TRY(m_connection.send(message));
+  m_names_since_flush += message.entries + 1;
+  if (m_names_since_flush >= k_names_between_flushes) {
+    m_names_since_flush = 0;
+    NB_TRY(m_connection.flush());
   }
   if (!take_all) return {};
   NB_TRY(send_listing(id, *pending));
