@@ -108,7 +108,8 @@ TEST_CASE("a client may leave after its query, and only then", "[session]") {
   }
   SECTION("at once") {}
   peer.send(wire::Goodbye{});
-  peer.finish();
+  // Who is told of a fault closes after that: closing first could cost it the server's last words.
+  if (expected == Errc::connection_lost) peer.finish();
   CHECK(peer.error().code == expected);
 }
 
