@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
+#include "fs/metadata.hpp"
 #include "hash/file_hasher.hpp"
 #include "session/interrupt.hpp"
 
@@ -82,21 +83,16 @@ Status ContentSender::give_up(const wire::FileKey& key, Error error, const RelPa
 Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& key, Opened& file) {
   // One byte more than expected, to see it grow.
   m_buffer.resize(static_cast<std::size_t>(file.stat.size) + 1);
-  std::size_t have = 0;
-  while (have < m_buffer.size()) {
-    const auto got = file.file->read_at(have, std::span(m_buffer).subspan(have));
-    if (!got) return failed(got.error());
-    if (*got == 0) break;
-    have += *got;
-  }
+  const auto have = fs::read_fully(*file.file, 0, m_buffer);
+  if (!have) return failed(have.error());
   const auto after = file.file->stat();
   if (!after) return failed(after.error());
-  if (have != file.stat.size || !fs::is_same_state(file.stat, *after)) return Attempt::changed;
-  const ByteView content = ByteView(m_buffer).first(have);
+  if (*have != file.stat.size || !fs::is_same_state(file.stat, *after)) return Attempt::changed;
+  const ByteView content = ByteView(m_buffer).first(*have);
   wire::SmallFile message{key, {}, hash::digest_of(content, *m_options.secret), content};
   remember(file, message.digest);
   if (file.newer) message.meta = file.meta;
-  m_content_bytes += have;
+  m_content_bytes += *have;
   NB_TRY(m_connection.send(message));
   return Attempt::sent;
 }

@@ -112,6 +112,7 @@ class Sink {
   Status remove_extra(SinkDirectory& directory, std::size_t index);
   Status end_listing(SinkDirectory& directory);
   Status end_live_directory(SinkDirectory& directory);
+  bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;
   Status drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
@@ -180,7 +181,8 @@ class Sink {
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
-  std::map<RelPath, std::uint64_t> m_begun;  // files of an adopted tree that an interrupted run began, now slots of their own
+  // Files of an adopted tree that an interrupted run began, now in slots of their own.
+  std::map<RelPath, std::uint64_t> m_begun;
   std::map<RelPath, bool> m_closed;   // live directories closed to us, and whether they could be opened up
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last

@@ -184,13 +184,13 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
     if (m_incoming) NB_TRY(drop_incoming(*file));
     return settled(message.file);
   }
-  if (!m_incoming) return fail(Errc::protocol, "file end: content is missing");
+  const bool is_short = m_incoming && m_incoming->kind == wire::ContentKind::whole &&
+                        m_incoming->at != m_incoming->size;
+  if (!m_incoming || is_short) return fail(Errc::protocol, "file end: content is missing");
   if (m_incoming->file) {
     NB_TRY_ASSIGN(const bool good, content_is_good(message.digest));
     if (!good) return want_whole(*file);
     NB_TRY(per_file(finish_incoming(*file, message.digest), file->path));
-  } else if (m_incoming->kind == wire::ContentKind::whole && m_incoming->at != m_incoming->size) {
-    return fail(Errc::protocol, "file end: content is missing");
   }
   m_incoming.reset();
   return settled(message.file);
@@ -204,7 +204,6 @@ Result<bool> Sink::content_is_good(const hash::Digest& digest) {
     NB_TRY_ASSIGN(const hash::Digest made, in.applier->finish());
     return made == digest && BasisStore::is_unchanged(*m_expected.at(in.key).basis, *in.basis);
   }
-  if (in.at != in.size) return fail(Errc::protocol, "file end: content is missing");
   NB_TRY_ASSIGN(const hash::Digest made, in.builder->finish());
   if (made != digest) return fail(Errc::protocol, "file end: content does not fit its digest");
   return true;

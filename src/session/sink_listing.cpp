@@ -123,14 +123,18 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   return done;
 }
 
+// Its content comes with the listing, without having been asked for.
+bool Sink::rides_along(const SinkDirectory& directory, const wire::Entry& entry) const {
+  return directory.reply == wire::ReplyKind::all && entry.type == fs::FileType::regular && !entry.link_to &&
+         entry.size <= m_options.inline_limit_bytes;
+}
+
 // There is no place for it: what comes of it unasked is received and thrown away.
 Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
   const wire::FileKey key{directory.id, directory.next_index++};
   const RelPath path = directory.path.child(entry.name);
   if (shared) m_stand_ins[path] = std::nullopt;
-  const bool comes = entry.type == fs::FileType::regular && !entry.link_to &&
-                     entry.size <= m_options.inline_limit_bytes;
-  if (!comes) return {};
+  if (!rides_along(directory, entry)) return {};
   ExpectedFile file;
   file.path = path;
   file.size = entry.size;
@@ -319,9 +323,7 @@ Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, 
   std::optional<wire::Basis> basis;
   if (file.basis) basis = wire::Basis{file.basis->stat.size, file.basis->digest};
   m_expected.emplace(key, std::move(file));
-  const bool rides_along = directory.reply == wire::ReplyKind::all && !entry.link_to &&
-                           entry.size <= m_options.inline_limit_bytes;
-  if (!rides_along) m_to_ask.emplace_back(wire::Want{key, 0, basis});
+  if (!rides_along(directory, entry)) m_to_ask.emplace_back(wire::Want{key, 0, basis});
   return {};
 }
 
