@@ -3,12 +3,11 @@
 
 namespace nb::session {
 
-BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction, const txn::TxId& id,
+BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction,
                        const hash::Secret& secret, Belief belief, Reporter& reporter)
     : m_root(root),
       m_set(set),
       m_transaction(transaction),
-      m_id(id),
       m_belief(belief),
       m_reporter(reporter),
       m_signer(secret) {}
@@ -20,7 +19,7 @@ cache::Manifest& BasisStore::manifest() {
   const auto path = m_set != nullptr ? m_set->control().kernel_path() : std::nullopt;
   m_manifest = path ? cache::Manifest::open(*path, [this](const std::string& text) { m_reporter.notice(text); })
                     : cache::Manifest::none();
-  m_manifest->begin_run(m_id);
+  m_manifest->begin_run(m_transaction.id());
   return *m_manifest;
 }
 

@@ -30,8 +30,8 @@ enum class Belief : std::uint8_t {
 class BasisStore {
  public:
   // `root` is that of the tree written to; `set` is null where nothing is remembered after the run. All outlive it.
-  BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction, const txn::TxId& id,
-             const hash::Secret& secret, Belief belief, Reporter& reporter);
+  BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction, const hash::Secret& secret,
+             Belief belief, Reporter& reporter);
   ~BasisStore();
 
   BasisFile offer(const RelPath& path, const fs::Stat& stat);
@@ -62,7 +62,6 @@ class BasisStore {
   fs::Directory& m_root;
   txn::FileSet* m_set;
   txn::Transaction& m_transaction;
-  txn::TxId m_id;
   Belief m_belief;
   Reporter& m_reporter;
   delta::BlockSigner m_signer;

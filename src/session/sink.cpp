@@ -42,7 +42,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
   if (!commits()) return;
   m_stager.emplace(*m_target.set, *m_target.transaction, reporter);
   const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
-  m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, m_target.id, *options.secret,
+  m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
 }
 

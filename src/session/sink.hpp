@@ -25,7 +25,6 @@ struct SinkTarget {
   std::optional<std::string> new_name;    // of the single file
   txn::FileSet* set = nullptr;            // commit mode
   txn::Transaction* transaction = nullptr;
-  txn::TxId id{};                         // of the transaction
 };
 
 struct SinkOptions {

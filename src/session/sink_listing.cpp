@@ -301,7 +301,8 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
                                  const std::optional<txn::Ident>& replaced) {
   const RelPath path = directory.path.child(entry.name);
   NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(set_path(path)));
-  if (!record || record->is_tree || record->is_partial || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
+  const bool is_whole_file = record && !record->is_tree && !record->is_partial;
+  if (!is_whole_file || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
   Spot spot;
   spot.slot = record->slot;
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));

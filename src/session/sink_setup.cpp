@@ -98,13 +98,11 @@ SinkTarget SinkSetup::target() const {
   target.new_name = new_name;
   target.set = set.get();
   target.transaction = transaction.get();
-  target.id = id;
   return target;
 }
 
 Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   SinkSetup setup;
-  setup.id = request.transaction;
   const auto missing = request.mode == SinkMode::commit ? MissingDirectory::make : MissingDirectory::leave;
   // The guard comes before anything is made: an unmounted pool must not get a new set on the disk below it.
   if (request.expected_set) {

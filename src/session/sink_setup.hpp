@@ -38,7 +38,6 @@ struct SinkSetup {
   std::unique_ptr<txn::WriterLock> writer;
   std::unique_ptr<txn::ReaderLock> reader;
   std::unique_ptr<txn::Transaction> transaction;
-  txn::TxId id{};
 
   [[nodiscard]] SinkTarget target() const;
 };

@@ -26,6 +26,7 @@ Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const Writ
   return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
 }
 
+const TxId& Transaction::id() const { return m_state->id; }
 fs::Directory& Transaction::slots() { return *m_state->stage.directories.fresh; }
 std::uint64_t Transaction::next_slot() { return m_state->stage.next_slot++; }
 std::string Transaction::slot_name(std::uint64_t slot) { return std::to_string(slot); }

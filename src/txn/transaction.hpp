@@ -44,6 +44,8 @@ class Transaction {
   // Leaves the stage on disk, as resume data.
   ~Transaction();
 
+  [[nodiscard]] const TxId& id() const;
+
   // --- Stage -------------------------------------------------------------------------------------------------------
   [[nodiscard]] fs::Directory& slots();            // new/: the caller creates files and directories in it
   [[nodiscard]] std::uint64_t next_slot();
