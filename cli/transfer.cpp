@@ -92,12 +92,15 @@ Result<session::RunReport> Transfer::run() {
   m_reporters.on_start(m_start);
   RememberedDigests digests(memory(), m_settings.paranoid ? Belief::nothing : Belief::stored, m_clock);
   m_job.digests = &digests;
+  cache::SignatureMemory signatures(memory(), m_clock);
+  m_job.signatures = &signatures;
   const SteadyTime began = m_clock.steady();
   const auto connector = make_connector(m_settings, m_ends.host, far_rights(), messages(), m_clock);
   session::RetryPolicy retry;
   retry.attempts = m_settings.retries;
   auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
   m_job.digests = nullptr;
+  m_job.signatures = nullptr;
   if (result) {
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);
     m_reporters.on_summary({m_start, *result, elapsed});

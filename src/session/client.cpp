@@ -174,6 +174,7 @@ class Run {
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
     options.lister.digests = m_job.digests;
+    options.signatures = m_job.signatures;
     Source source(connection, setup.tree, reporter, options);
     const Status done = source.run();
     RunReport report;

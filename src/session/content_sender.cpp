@@ -7,6 +7,7 @@
 #include "fs/metadata.hpp"
 #include "hash/file_hasher.hpp"
 #include "session/interrupt.hpp"
+#include "session/signature_recorder.hpp"
 
 namespace nb::session {
 namespace {
@@ -207,7 +208,9 @@ Result<ContentSender::Attempt> ContentSender::send_delta(const wire::FileKey& ke
     m_content_bytes += bytes;
     m_on_progress();
   });
-  delta::SignatureBuilder builder(*m_options.signer);
+  // What has changed once will change again: the next delta needs no description of this content.
+  SignatureRecorder recorder(m_options.signatures, *m_options.secret, file.stat.size);
+  delta::SignatureBuilder builder(*m_options.signer, recorder.taker());
   delta::MatcherOptions options;
   options.size = file.stat.size;
   options.basis_size = basis.size;
@@ -218,7 +221,9 @@ Result<ContentSender::Attempt> ContentSender::send_delta(const wire::FileKey& ke
   if (!matched && matched.error().code == Errc::changed) return Attempt::changed;
   if (!matched) return failed(matched.error());
   NB_TRY_ASSIGN(const hash::Digest digest, builder.finish());
-  return end_content(key, file, digest);
+  NB_TRY_ASSIGN(const Attempt outcome, end_content(key, file, digest));
+  if (outcome == Attempt::sent) recorder.keep(digest);
+  return outcome;
 }
 
 }  // namespace nb::session

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "cache/signature_memory.hpp"
 #include "delta/matcher.hpp"
 #include "hash/file_hasher.hpp"
 #include "session/connection.hpp"
@@ -20,6 +21,7 @@ struct SenderOptions {
   scan::MetadataView view = scan::MetadataView::plain;
   const hash::Secret* secret = nullptr;
   scan::DigestMemory* digests = nullptr;  // told what was sent; outlives the sender
+  cache::SignatureMemory* signatures = nullptr;  // told what was sent as a delta; outlives the sender
   const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
 };
 

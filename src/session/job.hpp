@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/signature_memory.hpp"
 #include "codec/compression.hpp"
 #include "scan/digest_memory.hpp"
 #include "wire/messages.hpp"
@@ -43,6 +44,7 @@ struct Job {
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
   scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
+  cache::SignatureMemory* signatures = nullptr;  // push: of what was sent; none: the sink describes what it has. The same
 };
 
 struct Counts {

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
   return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
-          options.lister.digests, &signer};
+          options.lister.digests, options.signatures, &signer};
 }
 
 std::size_t encoded_size_at_most(const wire::Entry& entry) {

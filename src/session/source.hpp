@@ -25,6 +25,7 @@ struct SourceOptions {
   scan::ListerOptions lister;
   bool one_file_system = false;
   Limits limits;
+  cache::SignatureMemory* signatures = nullptr;  // of what was sent before; outlives the source
 };
 
 struct SourceOutcome {
@@ -86,7 +87,10 @@ class Source {
   static ContentSender::Listed listed_file(const Pending& pending, std::size_t index);
   Status send_small_files(std::uint64_t id, Pending& pending);
   Status serve_want();
-  Status request_signature(const wire::FileKey& key, std::uint64_t piece, std::uint64_t basis_size);
+  Status obtain_signature(const wire::Want& want, std::uint64_t piece);
+  Status request_signature(const wire::Want& want, std::uint64_t piece);
+  void recall_signature(const wire::Want& want, std::uint64_t piece);
+  bool has_signature(const wire::FileKey& key, std::uint64_t piece);
   Result<Bytes> wait_for_signature(const wire::FileKey& key, std::uint64_t piece);
   bool may_serve_want() const;
   bool needs_signature(const wire::Want& want) const;

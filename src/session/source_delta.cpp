@@ -24,13 +24,14 @@ std::uint64_t piece_bytes_at_most(std::uint64_t basis_size, std::uint64_t piece)
 // The signature of one basis, as the sink tells it; the piece after the one that is used is asked for in time.
 class Source::RemoteSignature final : public delta::BasisSignature {
  public:
-  RemoteSignature(Source& source, const wire::FileKey& key, std::uint64_t basis_size, const delta::BlockSigner& signer)
-      : m_source(source), m_key(key), m_size(basis_size), m_signer(signer) {}
+  // `want` has a basis.
+  RemoteSignature(Source& source, const wire::Want& want, const delta::BlockSigner& signer)
+      : m_source(source), m_want(want), m_size(want.basis->size), m_signer(signer) {}
 
   Result<std::shared_ptr<const delta::SignaturePiece>> piece(std::uint64_t index) override {
-    NB_TRY(m_source.request_signature(m_key, index, m_size));
-    if (index + 1 < delta::pieces_in(m_size)) NB_TRY(m_source.request_signature(m_key, index + 1, m_size));
-    NB_TRY_ASSIGN(const Bytes blob, m_source.wait_for_signature(m_key, index));
+    NB_TRY(m_source.obtain_signature(m_want, index));
+    if (index + 1 < delta::pieces_in(m_size)) NB_TRY(m_source.obtain_signature(m_want, index + 1));
+    NB_TRY_ASSIGN(const Bytes blob, m_source.wait_for_signature(m_want.file, index));
     if (blob.empty()) return std::shared_ptr<const delta::SignaturePiece>();
     NB_TRY_ASSIGN(auto decoded, delta::SignaturePiece::decode(blob, index, m_size, m_signer, Errc::protocol));
     return std::make_shared<const delta::SignaturePiece>(std::move(decoded));
@@ -38,7 +39,7 @@ class Source::RemoteSignature final : public delta::BasisSignature {
 
  private:
   Source& m_source;
-  wire::FileKey m_key;
+  wire::Want m_want;
   std::uint64_t m_size;
   const delta::BlockSigner& m_signer;
 };
@@ -53,16 +54,39 @@ bool Source::may_serve_want() const {
   return !needs_signature(m_wants.front()) || m_requested.empty() || m_signature_bytes < k_signature_credit_bytes;
 }
 
-Status Source::request_signature(const wire::FileKey& key, std::uint64_t piece, std::uint64_t basis_size) {
+// A piece that this client remembers of what it sent: there at once, as if the sink had told it. What does not decode
+// is as good as forgotten.
+void Source::recall_signature(const wire::Want& want, std::uint64_t piece) {
+  if (m_options.signatures == nullptr || !want.basis->digest) return;
+  const cache::SignatureKey content{*want.basis->digest, m_options.lister.secret->id()};
+  auto blob = m_options.signatures->piece(content, static_cast<std::uint32_t>(piece));
+  if (!blob || !delta::SignaturePiece::decode(*blob, piece, want.basis->size, m_signer, Errc::io)) return;
+  const std::lock_guard lock(m_mutex);
+  m_signature_bytes += blob->size();
+  m_signatures.emplace(SignatureKey{want.file, piece}, std::move(*blob));
+}
+
+Status Source::request_signature(const wire::Want& want, std::uint64_t piece) {
   {
     const std::lock_guard lock(m_mutex);
-    const SignatureKey id{key, piece};
-    if (m_requested.contains(id) || m_signatures.contains(id)) return {};
-    const std::uint64_t bytes = piece_bytes_at_most(basis_size, piece);
-    m_requested.emplace(id, bytes);
+    const std::uint64_t bytes = piece_bytes_at_most(want.basis->size, piece);
+    m_requested.emplace(SignatureKey{want.file, piece}, bytes);
     m_signature_bytes += bytes;
   }
-  return m_connection.send(wire::SignatureRequest{key, piece});
+  return m_connection.send(wire::SignatureRequest{want.file, piece});
+}
+
+bool Source::has_signature(const wire::FileKey& key, std::uint64_t piece) {
+  const std::lock_guard lock(m_mutex);
+  const SignatureKey id{key, piece};
+  return m_requested.contains(id) || m_signatures.contains(id);
+}
+
+// From memory, else from the sink: it is here or on its way afterwards.
+Status Source::obtain_signature(const wire::Want& want, std::uint64_t piece) {
+  if (has_signature(want.file, piece)) return {};
+  recall_signature(want, piece);
+  return has_signature(want.file, piece) ? Status{} : request_signature(want, piece);
 }
 
 // The piece is taken out: what is needed again is asked for again.
@@ -89,6 +113,10 @@ Status Source::serve_want() {
     want = m_wants.front();
     m_wants.pop_front();
     pending = &m_pending.at(want.file.directory);
+  }
+  if (want.basis && !has_signature(want.file, 0)) recall_signature(want, 0);
+  {
+    const std::lock_guard lock(m_mutex);
     parked = needs_signature(want);
     if (parked) {
       m_parked.emplace(want.file, want);
@@ -97,10 +125,10 @@ Status Source::serve_want() {
       m_sending_delta = want.file;
     }
   }
-  if (parked) return request_signature(want.file, 0, want.basis->size);
+  if (parked) return request_signature(want, 0);
   const auto listed = listed_file(*pending, static_cast<std::size_t>(want.file.index));
   if (want.basis) {
-    RemoteSignature signature(*this, want.file, want.basis->size, m_signer);
+    RemoteSignature signature(*this, want, m_signer);
     const ContentSender::Basis basis{want.basis->size, signature};
     NB_TRY(m_sender.send(want.file, listed, &basis));
     forget_signatures(want.file);

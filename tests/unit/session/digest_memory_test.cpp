@@ -6,6 +6,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "cache/signature_memory.hpp"
 #include "unit/session/rig.hpp"
 
 using namespace nb;
@@ -124,4 +125,45 @@ TEST_CASE("nothing is remembered under a secret that ends with the run", "[sessi
   REQUIRE(rig.run());
   REQUIRE(rig.run());
   CHECK(memory.records == 0);
+}
+
+namespace {
+
+std::string noise(std::size_t bytes) {
+  std::string text(bytes, 0);
+  std::uint64_t state = 1;
+  for (char& c : text) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    c = static_cast<char>(state >> 56U);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a content that was sent as a delta need not be described again", "[session]") {
+  Rig rig;
+  SystemClock clock;
+  cache::SignatureMemory memory(cache::open_client_store(rig.scratch("cache.db"), {}), clock);
+  rig.job.signatures = &memory;
+  std::string image = noise(std::size_t{8} << 20);
+  const auto push_changed = [&](std::size_t at) {
+    image[at] = static_cast<char>(~image[at]);
+    put(rig.source("image"), image);
+    auto report = rig.push();
+    REQUIRE(report);
+    CHECK(report->exit_code == 0);
+    CHECK(tree_of(rig.pool()) == tree_of(rig.source()));
+    CHECK(report->counts.content_bytes < 100'000);
+    return report->counts.received_bytes;
+  };
+  put(rig.source("image"), image);
+  REQUIRE(rig.push());
+  const std::uint64_t signature_bytes = 88 * (image.size() / 65536);
+  CHECK(push_changed(70'000) > signature_bytes);
+  CHECK(push_changed(5'000'000) < signature_bytes / 4);
+  CHECK(push_changed(70'001) < signature_bytes / 4);
+  // Whoever trusts nothing has it described.
+  rig.job.options.flags |= wire::k_flag_paranoid;
+  CHECK(push_changed(123) > signature_bytes);
 }

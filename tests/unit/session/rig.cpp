@@ -21,8 +21,11 @@ Rig::Rig() {
   retry.first_delay = std::chrono::milliseconds(1);
 }
 
-Rig::~Rig() {
+Rig::~Rig() { settle(); }
+
+void Rig::settle() {
   for (std::thread& server : m_servers) server.join();
+  m_servers.clear();
 }
 
 Result<std::unique_ptr<transport::ByteStream>> Rig::connect() {

@@ -49,6 +49,8 @@ class Rig {
   // source/ to pool/, contents.
   Result<session::RunReport> push();
   Result<session::RunReport> run();
+  // Waits until every server has ended: one whose client is gone may still be committing.
+  void settle();
 
  private:
   Result<std::unique_ptr<transport::ByteStream>> connect();
