@@ -33,7 +33,8 @@ Status FileWindow::read_to(std::uint64_t to) {
 
 Result<ByteView> FileWindow::view(std::uint64_t from, std::uint64_t to) {
   NB_ASSERT(from <= to && to <= m_size);
-  if (std::min(from, m_keep) > m_end) m_begin = m_end = from;  // beyond a hole
+  const std::uint64_t first = std::min(from, m_keep);
+  if (first > m_end) m_begin = m_end = first;  // beyond a hole
   NB_ASSERT(from >= m_begin);
   if (to > m_end) {
     make_room(to);

@@ -33,26 +33,44 @@ class RollingSum {
   std::uint32_t m_sums = 0;
 };
 
-// Bytes are taken in columns, so that compilers make vectors of the loop: byte i of n counts n - i times, which for
-// i = 16 k + j of a column j is 16 (n/16 - k) - j.
-inline RollingSum RollingSum::of(ByteView bytes) {
-  constexpr std::size_t k_columns = 16;
-  std::array<std::uint32_t, k_columns> plain{};
-  std::array<std::uint32_t, k_columns> nested{};
-  const std::size_t rows = bytes.size() / k_columns;
-  const std::byte* at = bytes.data();
-  for (std::size_t row = 0; row < rows; ++row, at += k_columns) {
+namespace sums {
+
+inline constexpr std::size_t k_columns = 32;
+inline constexpr std::size_t k_rows = 16;  // of a tile: the sums of so many bytes, at most 255 * 136, fit into 16 bits
+using Columns = std::array<std::uint32_t, k_columns>;
+
+// The next tile: rows of bytes, one after the other.
+inline void add_tile(const std::byte* at, Columns& plain, Columns& nested) {
+  std::array<std::uint16_t, k_columns> bytes{};
+  std::array<std::uint16_t, k_columns> sums{};
+  for (std::size_t row = 0; row < k_rows; ++row, at += k_columns) {
     for (std::size_t j = 0; j < k_columns; ++j) {
-      plain[j] += std::to_integer<std::uint32_t>(at[j]);
-      nested[j] += plain[j];
+      bytes[j] = static_cast<std::uint16_t>(bytes[j] + std::to_integer<std::uint16_t>(at[j]));
+      sums[j] = static_cast<std::uint16_t>(sums[j] + bytes[j]);
     }
   }
-  RollingSum sum;
-  for (std::uint32_t j = 0; j < k_columns; ++j) {
-    sum.m_bytes += plain[j];
-    sum.m_sums += static_cast<std::uint32_t>(k_columns) * nested[j] - j * plain[j];
+  for (std::size_t j = 0; j < k_columns; ++j) {
+    nested[j] += static_cast<std::uint32_t>(k_rows) * plain[j] + sums[j];
+    plain[j] += bytes[j];
   }
-  for (const std::byte b : bytes.subspan(rows * k_columns)) {
+}
+
+}  // namespace sums
+
+// Bytes are taken in columns of narrow numbers, so that compilers make vectors of the loop: byte i of n counts n - i
+// times, which for i = 32 k + j of a column j is 32 (n/32 - k) - j.
+inline RollingSum RollingSum::of(ByteView bytes) {
+  sums::Columns plain{};
+  sums::Columns nested{};
+  constexpr std::size_t k_tile = sums::k_columns * sums::k_rows;
+  const std::size_t tiles = bytes.size() / k_tile;
+  for (std::size_t i = 0; i < tiles; ++i) sums::add_tile(bytes.data() + i * k_tile, plain, nested);
+  RollingSum sum;
+  for (std::uint32_t j = 0; j < sums::k_columns; ++j) {
+    sum.m_bytes += plain[j];
+    sum.m_sums += static_cast<std::uint32_t>(sums::k_columns) * nested[j] - j * plain[j];
+  }
+  for (const std::byte b : bytes.subspan(tiles * k_tile)) {
     sum.m_bytes += std::to_integer<std::uint32_t>(b);
     sum.m_sums += sum.m_bytes;
   }

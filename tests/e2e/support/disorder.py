@@ -36,8 +36,19 @@ def shuffled(parts: Parts) -> Iterator[tuple[str, Parts]]:
         yield f"listings {one} and {two} swapped", put(put(parts, one, get(parts, two)), two, get(parts, one))
 
 
+def _destination(message: peer.Message, body: bytes) -> bytes | None:
+    """Where a push goes; None where it cannot be told."""
+    if message.name != "open":
+        return None
+    try:
+        return dict(peer.fields(body)).get(peer.OPEN["destination"])
+    except AssertionError:
+        return None
+
+
 def damaged(parts: Parts, seed: int, count: int) -> Iterator[tuple[str, Parts]]:
-    """Random changes inside bodies, in frames with correct checks."""
+    """Random changes inside bodies, in frames with correct checks. A push to somewhere else is not among them: a server
+    that is not confined makes a set there, as it is asked to."""
     rng = random.Random(f"damage-{seed}")
     change: tuple[Callable[[bytearray, int], None], ...] = (
         lambda b, i: b.__setitem__(i, rng.randrange(256)),
@@ -52,5 +63,7 @@ def damaged(parts: Parts, seed: int, count: int) -> Iterator[tuple[str, Parts]]:
             body = bytearray(message.body)
             if body:
                 rng.choice(change)(body, rng.randrange(len(body)))
-            message.body = bytes(body)
+            meant = _destination(message, message.body)
+            if _destination(message, bytes(body)) in (None, meant):
+                message.body = bytes(body)
         yield f"damage {seed}.{number}", out

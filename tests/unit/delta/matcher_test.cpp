@@ -86,6 +86,15 @@ TEST_CASE("an edit beside a moved block does not lose the way", "[delta]") {
   CHECK(world.literal(basis, content) == k_page_bytes);
 }
 
+TEST_CASE("a basis that ends before a hole of the new content", "[delta]") {
+  World world;
+  // The basis has nothing where the data after the hole begins, but its short tail could be at the very end.
+  const Bytes content = joined({random_bytes(k_page_bytes, 16), Bytes(300'000 / k_page_bytes * k_page_bytes),
+                                random_bytes(60'000, 17)});
+  const Bytes basis = joined({ByteView(content).first(k_block_bytes), random_bytes(10'000, 18)});
+  CHECK(check_delta(*world.root, basis, content, Zeros::left_out).literal_bytes <= 60'000);
+}
+
 TEST_CASE("zeros do not lead astray", "[delta]") {
   World world;
   const Bytes some = random_bytes(k_mib, 12);

@@ -119,7 +119,29 @@ void check_edits(fs::Directory& in, unsigned seed) {
   CHECK(check_delta(in, basis, edited.content(), zeros).literal_bytes <= edited.bound());
 }
 
+// A content with holes, of which the basis has the beginning: a transfer that was cut off.
+void check_cut_off(fs::Directory& in, unsigned seed) {
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Bytes content = random_bytes(k_mib + random() % k_mib, seed);
+  for (unsigned holes = random() % 4; holes > 0; --holes) {
+    const std::size_t begin = random() % content.size();
+    const std::size_t length = std::min<std::size_t>(content.size() - begin, random() % 500'000);
+    std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(begin), length, std::byte{0});
+  }
+  const std::size_t have = 1 + random() % content.size();
+  const std::uint64_t missing = content.size() - have;
+  const auto totals = check_delta(in, ByteView(content).first(have), content, Zeros::left_out);
+  CHECK(totals.literal_bytes <= missing + 2 * k_block_bytes);
+}
+
 }  // namespace
+
+TEST_CASE("a content that was cut off costs the rest", "[delta]") {
+  fs::SimFileSystem disk;
+  const auto root = disk.root();
+  for (unsigned seed = 3000; seed < 3200; ++seed) check_cut_off(*root, seed);
+}
 
 TEST_CASE("edits come out right and cost what they change, with shared blocks", "[delta]") {
   fs::SimFileSystem disk;
