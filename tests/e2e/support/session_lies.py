@@ -17,7 +17,8 @@ def to_a_server(parts: Parts) -> Iterator[Lie]:
     yield from _hellos(parts)
     yield from _opens(parts)
     yield from out_of_turn(parts, 1, "message of an unexpected type", {
-        "open": "open: field missing: operation", "query": "query: truncated", "error": "error: truncated"})
+        "open": "open: field missing: operation", "query": "query: truncated", "error": "error: truncated",
+        "goodbye": "goodbye before anything was asked for"})
 
 
 def to_a_client(parts: Parts, second_opened: str) -> Iterator[Lie]:
