@@ -55,7 +55,8 @@ class File : public Node {
   virtual Status sync() = 0;                        // content and inode durable (fsync)
   // Asks the kernel to begin writing this range; a hint, never an error.
   virtual void start_writeback(Extent range) = 0;
-  // Tells the kernel that the file will be read once, from front to back; a hint.
+  // Tells the kernel that the file will be read once, from front to back; a hint. What was not in the page cache before
+  // does not stay in it, where the kernel can do that (Linux 6.14).
   virtual void expect_sequential_read() = 0;
   // The next stretch of data at or after `offset`; nothing if only a hole is left before the end.
   virtual Result<std::optional<Extent>> next_data(std::uint64_t offset) = 0;

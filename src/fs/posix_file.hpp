@@ -28,6 +28,9 @@ class PosixFile final : public PosixNode<File, Access::full> {
 
  private:
   Result<std::optional<Extent>> rest_as_data(std::uint64_t offset);
+  ssize_t read_some(off_t offset, std::span<std::byte> out);
+
+  bool m_read_once = false;
 };
 
 // A regular file in the directory `fd`; anything else, even one swapped in at this moment, is Errc::path.

@@ -3,17 +3,52 @@
 #include "fs/posix_directory.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "fs/metadata.hpp"
 #include "unit/fs/world.hpp"
 
 namespace nb::fs::test {
 namespace {
+
+// Pages of the file that the page cache holds.
+std::size_t cached_pages(const std::string& path, std::size_t bytes) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  std::vector<unsigned char> resident(bytes / 4096);
+  REQUIRE(::mincore(mapped, bytes, resident.data()) == 0);
+  ::munmap(mapped, bytes);
+  ::close(fd);
+  return static_cast<std::size_t>(std::count_if(resident.begin(), resident.end(), [](auto page) { return page & 1; }));
+}
+
+// Written, durable, and out of the page cache.
+void make_cold(const std::string& path, std::size_t bytes) {
+  std::ofstream(path, std::ios::binary) << std::string(bytes, 'x');
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::fsync(fd) == 0);
+  REQUIRE(::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+  ::close(fd);
+}
+
+// Whether this kernel and this file system can read without caching.
+bool reads_uncached(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  char byte = 0;
+  const struct iovec where {&byte, 1};
+  const bool can = ::preadv2(fd, &where, 1, 0, 0x80) == 1;
+  ::close(fd);
+  return can;
+}
 
 // Sets the umask and puts it back.
 class Umask {
@@ -145,6 +180,32 @@ TEST_CASE("device files carry their numbers", "[fs]") {
   CHECK(good(root->stat_at("null")).node == DeviceNumber{1, 3});
   CHECK(good(root->stat_at("disk")).node == DeviceNumber{259, 70'000});
   CHECK(code(root->open_file("null", OpenMode::read)) == Errc::path);
+}
+
+TEST_CASE("a file that is read once leaves the page cache as it was", "[fs]") {
+  constexpr std::size_t k_size = std::size_t{8} << 20;
+  const nb::test::TempDir temp;
+  const std::string path = temp.path("f");
+  make_cold(path, k_size);
+  if (!reads_uncached(path)) {
+    WARN("skipped: no uncached reads here (Linux before 6.14, or " << temp.path() << " is on a file system without)");
+    return;
+  }
+  make_cold(path, k_size);
+  auto root = good(open_user_directory(temp.path()));
+  const auto read_all = [&](bool once) {
+    const auto file = good(root->open_file("f", OpenMode::read));
+    if (once) file->expect_sequential_read();
+    Bytes buffer(k_size);
+    CHECK(good(read_fully(*file, 0, buffer)) == k_size);
+    CHECK(std::all_of(buffer.begin(), buffer.end(), [](std::byte b) { return b == std::byte{'x'}; }));
+  };
+  read_all(true);
+  CHECK(cached_pages(path, k_size) < k_size / 4096 / 4);
+  read_all(false);
+  CHECK(cached_pages(path, k_size) == k_size / 4096);
+  read_all(true);
+  CHECK(cached_pages(path, k_size) == k_size / 4096);
 }
 
 TEST_CASE("no descriptor survives an exec", "[fs]") {
