@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codec/compression.hpp"
 
+#include <sys/sysinfo.h>
+
 #include "base/assert.hpp"
 
 namespace nb::codec {
 namespace {
 
+// A machine with less should not spend 75 MiB on one connection.
+constexpr std::uint64_t k_ample_memory_bytes = std::uint64_t{1} << 30;
+
 constexpr std::uint64_t k_automatic = 0;
 constexpr std::uint64_t k_off = 1;
 constexpr int k_offset = 16;
 
+Windows find_affordable_windows() {
+  struct sysinfo machine {};
+  if (::sysinfo(&machine) != 0) return Windows::ordinary;
+  return std::uint64_t{machine.totalram} * machine.mem_unit > k_ample_memory_bytes ? Windows::large
+                                                                                   : Windows::ordinary;
+}
+
 }  // namespace
+
+Windows affordable_windows() {
+  static const Windows windows = find_affordable_windows();
+  return windows;
+}
 
 Result<Compression> compression_of_level(int level) {
   if (level == 0) return Compression{CompressionMode::off, 0};

@@ -11,8 +11,13 @@ namespace nb::codec {
 
 inline constexpr int k_least_level = -7;
 inline constexpr int k_most_level = 19;  // its window still fits k_window_log; those above take hundreds of MiB
-// The largest window (8 MiB) that a sender uses and a receiver accepts: what a connection costs the receiver.
+// The largest windows that a sender uses and a receiver accepts: what a connection costs the receiver. 8 MiB, or 32 MiB
+// between machines that both have the memory for it.
+enum class Windows : std::uint8_t { ordinary, large };
 inline constexpr int k_window_log = 23;
+inline constexpr int k_large_window_log = 25;
+// What this machine accepts and may use: the same answer as long as the process lives.
+Windows affordable_windows();
 
 enum class CompressionMode : std::uint8_t {
   automatic,  // the level follows what binds, link or processor

@@ -4,10 +4,11 @@
 #include <zstd.h>
 
 #include "base/assert.hpp"
-#include "codec/compression.hpp"
 
 namespace nb::codec {
 namespace {
+
+constexpr int k_least_level_of_long_matches = 6;
 
 // Fails only where there is no memory, or on a mistake of ours.
 Status check(std::size_t code) {
@@ -33,8 +34,15 @@ Status FrameCompressor::set_level(int level, Bytes& out) {
   }
   if (m_level) NB_TRY(run({}, Finish::end, out));
   NB_TRY(check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_compressionLevel, level)));
+  NB_TRY(set_window(level));
   m_level = level;
   return {};
+}
+
+Status FrameCompressor::set_window(int level) {
+  const bool is_long = m_windows == Windows::large && level >= k_least_level_of_long_matches;
+  NB_TRY(check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_enableLongDistanceMatching, is_long ? 1 : 0)));
+  return check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_windowLog, is_long ? k_large_window_log : 0));
 }
 
 Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {

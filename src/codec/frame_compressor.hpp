@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/bytes.hpp"
+#include "codec/compression.hpp"
 
 struct ZSTD_CCtx_s;
 
@@ -20,6 +21,9 @@ class FrameCompressor {
   FrameCompressor(const FrameCompressor&) = delete;
   FrameCompressor& operator=(const FrameCompressor&) = delete;
 
+  // From the next zstd frame on: large ones only where the receiver accepts them. They are used from level 6 on, with a
+  // search for long matches: links that leave time for that are slow, and a few percent less is worth memory there.
+  void use(Windows windows) { m_windows = windows; }
   // Appends `payload`, compressed, to `out`: whole, so that the receiver gets all of it out of these bytes. What was
   // appended must be sent, even if it is longer than the payload (by a few bytes at most), because later frames refer
   // to it. Another level than last time ends the zstd frame and begins the next, with an empty window. `level` is
@@ -32,9 +36,11 @@ class FrameCompressor {
   };
   enum class Finish : std::uint8_t { flush, end };
   Status set_level(int level, Bytes& out);
+  Status set_window(int level);
   Status run(ByteView payload, Finish finish, Bytes& out);
 
   std::unique_ptr<ZSTD_CCtx_s, Free> m_context;
+  Windows m_windows = Windows::ordinary;
   std::optional<int> m_level;  // of the zstd frame that is open
   Bytes m_scratch;
 };

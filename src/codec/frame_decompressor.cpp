@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "codec/compression.hpp"
-
 namespace nb::codec {
 namespace {
 
@@ -24,7 +22,7 @@ bool begins_zstd_frame(ByteView bytes) {
 
 }  // namespace
 
-FrameDecompressor::FrameDecompressor() = default;
+FrameDecompressor::FrameDecompressor(Windows windows) : m_windows(windows) {}
 FrameDecompressor::~FrameDecompressor() = default;
 
 void FrameDecompressor::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
@@ -32,7 +30,8 @@ void FrameDecompressor::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_free
 Status FrameDecompressor::prepare() {
   if (m_context) return {};
   m_context.reset(ZSTD_createDCtx());
-  if (!m_context || ZSTD_isError(ZSTD_DCtx_setParameter(m_context.get(), ZSTD_d_windowLogMax, k_window_log)) != 0) {
+  const int most = m_windows == Windows::large ? k_large_window_log : k_window_log;
+  if (!m_context || ZSTD_isError(ZSTD_DCtx_setParameter(m_context.get(), ZSTD_d_windowLogMax, most)) != 0) {
     return fail(Errc::internal, "zstd: no memory");
   }
   m_scratch.resize(ZSTD_DStreamOutSize());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrameDecompressor: the receiving half of FrameCompressor. Its input comes from the peer: it refuses what is no zstd,
-// windows above k_window_log, and payloads above the caller's limit, before it takes memory for them.
+// windows above what was agreed, and payloads above the caller's limit, before it takes memory for them.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
 #include "base/bytes.hpp"
+#include "codec/compression.hpp"
 
 struct ZSTD_DCtx_s;
 
@@ -14,7 +15,7 @@ namespace nb::codec {
 
 class FrameDecompressor {
  public:
-  FrameDecompressor();
+  explicit FrameDecompressor(Windows windows);
   ~FrameDecompressor();
   FrameDecompressor(const FrameDecompressor&) = delete;
   FrameDecompressor& operator=(const FrameDecompressor&) = delete;
@@ -28,6 +29,8 @@ class FrameDecompressor {
     void operator()(ZSTD_DCtx_s* context) const;
   };
   Status prepare();
+
+  Windows m_windows;
 
   std::unique_ptr<ZSTD_DCtx_s, Free> m_context;
   bool m_between_frames = true;  // what comes next must be the beginning of a zstd frame

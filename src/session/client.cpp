@@ -114,7 +114,7 @@ class Run {
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
     NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits, Side::client));
-    if ((peer.features & wire::k_feature_zstd) != 0) connection.compress(m_job.options.compression);
+    compress(connection, peer, m_job.options.compression);
     if (m_may_be_committed) {
       NB_TRY_ASSIGN(auto known, ask_for_commit(connection));
       if (known) return std::move(*known);

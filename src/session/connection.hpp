@@ -68,8 +68,8 @@ class Connection {
 
   // Starts sending KeepAlive when nothing else was sent for the agreed time; not before the peer's hello was seen.
   void start_keep_alive() { m_keep_alive_on = true; }
-  // Frames from now on may be compressed. Only if the peer's hello has k_feature_zstd.
-  void compress(codec::Compression wish) { m_sender.compress(wish); }
+  // Frames from now on may be compressed. Only if the peer's hello allows it (compress() in handshake.hpp asks that).
+  void compress(codec::Compression wish, codec::Windows windows) { m_sender.compress({wish, windows}); }
 
   [[nodiscard]] std::uint64_t sent_bytes() const { return m_sender.wire_bytes(); }
   [[nodiscard]] std::uint64_t received_bytes() const { return m_receiver.wire_bytes(); }

@@ -72,7 +72,7 @@ class FrameReceiver {
   std::size_t m_begin = 0;
   std::size_t m_end_of_data = 0;
   bool m_at_end = false;
-  codec::FrameDecompressor m_decompressor;
+  codec::FrameDecompressor m_decompressor{codec::affordable_windows()};  // as our hello says
 
   std::atomic<std::uint64_t> m_wire_bytes{0};
   std::atomic<std::uint64_t> m_plain_bytes{0};

@@ -45,9 +45,9 @@ Status FrameSender::finish() {
   return m_error ? Status(tl::make_unexpected(*m_error)) : Status{};
 }
 
-void FrameSender::compress(codec::Compression wish) {
+void FrameSender::compress(Compress how) {
   const std::lock_guard lock(m_mutex);
-  m_switch_to = wish;
+  m_switch_to = how;
 }
 
 std::optional<SteadyClock::time_point> FrameSender::idle_since() const {
@@ -95,7 +95,10 @@ void FrameSender::settle(Status status) {
 }
 
 Status FrameSender::write(Queued queued) {
-  if (queued.switch_to) m_control.emplace(*queued.switch_to);
+  if (queued.switch_to) {
+    m_control.emplace(queued.switch_to->wish);
+    m_compressor.use(queued.switch_to->windows);
+  }
   Bytes& frame = queued.frame;
   m_plain_bytes += frame.size();
   codec::FrameCost cost;

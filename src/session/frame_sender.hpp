@@ -34,7 +34,11 @@ class FrameSender {
   // Waits until all frames are written, then half-closes. Nothing can be pushed after it; a second call does nothing.
   Status finish();
   // Frames pushed from now on may be compressed; not before the peer is known to understand it.
-  void compress(codec::Compression wish);
+  struct Compress {
+    codec::Compression wish;
+    codec::Windows windows = codec::Windows::ordinary;
+  };
+  void compress(Compress how);
 
   // Since when nothing was left to write; nothing while there is something.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> idle_since() const;
@@ -45,7 +49,7 @@ class FrameSender {
  private:
   struct Queued {
     Bytes frame;
-    std::optional<codec::Compression> switch_to;  // from this frame on
+    std::optional<Compress> switch_to;  // from this frame on
   };
   void run();
   std::optional<Queued> next();
@@ -60,7 +64,7 @@ class FrameSender {
   std::deque<Queued> m_queue;
   std::size_t m_queued_bytes = 0;
   bool m_writing = false;
-  std::optional<codec::Compression> m_switch_to;
+  std::optional<Compress> m_switch_to;
   std::optional<Error> m_error;
   bool m_finishing = false;  // half-close once the queue is empty
   bool m_finished = false;

@@ -21,6 +21,7 @@ wire::Hello our_hello(const Limits& limits) {
   wire::Hello hello;
   hello.software = std::string("nbackup ") + k_version;
   hello.features = wire::k_feature_zstd;
+  if (codec::affordable_windows() == codec::Windows::large) hello.features |= wire::k_feature_large_windows;
   hello.cpu_flags = cpu_flags();
   hello.listing_credit_bytes = limits.listing_credit_bytes;
   hello.want_credit = limits.want_credit;
@@ -29,6 +30,12 @@ wire::Hello our_hello(const Limits& limits) {
 }
 
 }  // namespace
+
+void compress(Connection& connection, const wire::Hello& peer, const codec::Compression& wish) {
+  if ((peer.features & wire::k_feature_zstd) == 0) return;
+  const bool accepts_large = (peer.features & wire::k_feature_large_windows) != 0;
+  connection.compress(wish, accepts_large ? codec::affordable_windows() : codec::Windows::ordinary);
+}
 
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types) {
   NB_TRY_ASSIGN(const auto message, connection.receive());

@@ -13,6 +13,9 @@ namespace nb::session {
 // speaks first and the server answers: if both began by writing, two small buffers would hold them up for ever.
 Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side);
 
+// Frames that we send from now on are compressed as `wish` says, as far as `peer` understands it.
+void compress(Connection& connection, const wire::Hello& peer, const codec::Compression& wish);
+
 // The next message; an ErrorMessage becomes its error, another type Errc::protocol, the end Errc::connection_lost.
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types);
 

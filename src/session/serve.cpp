@@ -64,7 +64,7 @@ class Server {
   // As the client wishes, which alone knows what the user wants.
   Status compress(const wire::Open& open) {
     NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(open.compression));
-    if ((m_peer.features & wire::k_feature_zstd) != 0) m_connection.compress(wish);
+    session::compress(m_connection, m_peer, wish);
     return {};
   }
 

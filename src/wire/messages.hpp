@@ -53,7 +53,8 @@ using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
 
 // Bits of Hello::features: what its sender understands. On the wire: never renumber.
 enum Feature : std::uint64_t {
-  k_feature_zstd = 1 << 0,  // frames may be compressed
+  k_feature_zstd = 1 << 0,           // frames may be compressed
+  k_feature_large_windows = 1 << 1,  // with windows up to 32 MiB
 };
 
 // First message of each side.

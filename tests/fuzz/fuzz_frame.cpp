@@ -40,12 +40,12 @@ void walk_decompressed(codec::FrameDecompressor& decompressor, ByteView payload)
 }
 
 void decompress(ByteView payload) {
-  codec::FrameDecompressor alone;
+  codec::FrameDecompressor alone(codec::Windows::ordinary);
   walk_decompressed(alone, payload);
   codec::FrameCompressor compressor;
   Bytes good;
   fuzz::require(compressor.compress(as_bytes("a frame that went before"), 1, good).has_value(), "compressing works");
-  codec::FrameDecompressor later;
+  codec::FrameDecompressor later(codec::Windows::ordinary);
   fuzz::require(later.decompress(good, k_max_frame_bytes).has_value(), "what was compressed is read");
   walk_decompressed(later, payload);
 }

@@ -41,7 +41,7 @@ Bytes foreign_frame(ByteView payload, int window_log) {
 
 TEST_CASE("frames of every kind and level come out as they went in", "[codec]") {
   FrameCompressor compressor;
-  FrameDecompressor decompressor;
+  FrameDecompressor decompressor(Windows::ordinary);
   std::mt19937 random(7);
   int level = 3;
   for (unsigned round = 0; round < 300; ++round) {
@@ -61,7 +61,7 @@ TEST_CASE("frames of every kind and level come out as they went in", "[codec]") 
 TEST_CASE("the ends of the scale work, and their windows are accepted", "[codec]") {
   for (const int level : {k_least_level, k_most_level}) {
     FrameCompressor compressor;
-    FrameDecompressor decompressor;
+    FrameDecompressor decompressor(Windows::ordinary);
     for (unsigned i = 0; i < 3; ++i) {
       const Bytes payload = text_content(300'000, i);
       CHECK(decompressor.decompress(compressed(compressor, payload, level), k_limit).value() == payload);
@@ -90,7 +90,7 @@ TEST_CASE("what does not shrink grows by next to nothing", "[codec]") {
 
 TEST_CASE("a payload of the largest size passes, one byte more does not", "[codec]") {
   FrameCompressor compressor;
-  FrameDecompressor decompressor;
+  FrameDecompressor decompressor(Windows::ordinary);
   CHECK(decompressor.decompress(compressed(compressor, Bytes(k_limit)), k_limit)->size() == k_limit);
   const auto bomb = decompressor.decompress(compressed(compressor, Bytes(k_limit + 1)), k_limit);
   REQUIRE_FALSE(bomb.has_value());
@@ -101,16 +101,42 @@ TEST_CASE("a bomb is stopped at the limit", "[codec]") {
   FrameCompressor compressor;
   const Bytes bomb = compressed(compressor, Bytes(std::size_t{200} << 20));
   REQUIRE(bomb.size() < 100'000);
-  FrameDecompressor decompressor;
+  FrameDecompressor decompressor(Windows::ordinary);
   CHECK(decompressor.decompress(bomb, k_limit).error().context.find("too long") != std::string::npos);
 }
 
 TEST_CASE("a window above the limit is refused", "[codec]") {
   const Bytes payload = text_content(1000, 1);
-  FrameDecompressor good;
+  FrameDecompressor good(Windows::ordinary);
   CHECK(good.decompress(foreign_frame(payload, k_window_log), k_limit).has_value());
-  FrameDecompressor bad;
+  FrameDecompressor bad(Windows::ordinary);
   CHECK(bad.decompress(foreign_frame(payload, k_window_log + 1), k_limit).error().code == Errc::protocol);
+  FrameDecompressor large(Windows::large);
+  CHECK(large.decompress(foreign_frame(payload, k_large_window_log), k_limit).has_value());
+  FrameDecompressor larger(Windows::large);
+  CHECK(larger.decompress(foreign_frame(payload, k_large_window_log + 1), k_limit).error().code == Errc::protocol);
+}
+
+TEST_CASE("large windows find what lies far back, from level 6 on", "[codec]") {
+  constexpr std::size_t k_payload = std::size_t{1} << 20;
+  const Bytes first = random_content(k_payload, 1);
+  // What the same payload takes once more, 20 MiB later.
+  const auto cost_of_repeat = [&](Windows windows, int level) {
+    FrameCompressor compressor;
+    compressor.use(windows);
+    FrameDecompressor decompressor(windows);
+    CHECK(decompressor.decompress(compressed(compressor, first, level), k_limit) == first);
+    for (unsigned i = 0; i < 20; ++i) {
+      const Bytes between = random_content(k_payload, 100 + i);
+      CHECK(decompressor.decompress(compressed(compressor, between, level), k_limit) == between);
+    }
+    const Bytes again = compressed(compressor, first, level);
+    CHECK(decompressor.decompress(again, k_limit) == first);
+    return again.size();
+  };
+  CHECK(cost_of_repeat(Windows::large, 6) < k_payload / 20);
+  CHECK(cost_of_repeat(Windows::large, 3) > k_payload);
+  CHECK(cost_of_repeat(Windows::ordinary, 6) > k_payload);
 }
 
 TEST_CASE("what is no zstd is refused", "[codec]") {
@@ -122,7 +148,7 @@ TEST_CASE("what is no zstd is refused", "[codec]") {
                              // The magic of version 0.7, with something behind it.
                              Bytes{std::byte{0x27}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}, std::byte{0},
                                    std::byte{0}, std::byte{0}, std::byte{0}}}) {
-    FrameDecompressor decompressor;
+    FrameDecompressor decompressor(Windows::ordinary);
     const auto got = decompressor.decompress(bytes, k_limit);
     REQUIRE_FALSE(got.has_value());
     CHECK(got.error().code == Errc::protocol);
@@ -133,7 +159,7 @@ TEST_CASE("damage in the middle of a stream is an error or other bytes, never a 
   std::mt19937 random(3);
   for (unsigned round = 0; round < 2000; ++round) {
     FrameCompressor compressor;
-    FrameDecompressor decompressor;
+    FrameDecompressor decompressor(Windows::ordinary);
     const Bytes first = text_content(random() % 3000 + 1, round);
     REQUIRE(decompressor.decompress(compressed(compressor, first), k_limit).value() == first);
     Bytes second = compressed(compressor, text_content(random() % 3000 + 1, round + 1), round % 2 == 0 ? 3 : 1);

@@ -123,9 +123,9 @@ TEST_CASE("compressed and raw frames mix in one stream", "[session]") {
   }
   std::thread sending([&, stream = &sender] {
     for (std::size_t round = 0; round < 30; ++round) {
-      if (round == 5) stream->compress({codec::CompressionMode::fixed, 3});
-      if (round == 15) stream->compress({codec::CompressionMode::fixed, 6});
-      if (round == 25) stream->compress({codec::CompressionMode::off, 0});
+      if (round == 5) stream->compress({codec::CompressionMode::fixed, 3}, codec::Windows::ordinary);
+      if (round == 15) stream->compress({codec::CompressionMode::fixed, 6}, codec::affordable_windows());
+      if (round == 25) stream->compress({codec::CompressionMode::off, 0}, codec::Windows::ordinary);
       static_cast<void>(stream->send(data_at(0, contents[round])));
     }
     static_cast<void>(stream->flush());
