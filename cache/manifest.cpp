@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cache/directory_rows.hpp"
 #include "cache/manifest_rows.hpp"
 #include "cache/sums.hpp"
 
@@ -70,10 +71,16 @@ std::unique_ptr<Manifest> Manifest::none() {
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
-// One transaction for many changes: it is begun by the first, and ended by end_batch().
 template <class Work>
 void Manifest::write(const Work& work) {
   *m_window = {};
+  batch(work);
+}
+
+// One transaction for many changes: it is begun by the first, and ended by end_batch(). What changes rows of files goes
+// through write().
+template <class Work>
+void Manifest::batch(const Work& work) {
   m_store->with([&](Connection& connection) {
     if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
       connection.database().exec("BEGIN IMMEDIATE");
@@ -120,6 +127,14 @@ void Manifest::stage_piece(const RelPath& path, std::uint32_t index, ByteView da
   write([&](Connection& connection) {
     rows::put_piece(connection, rows::make_signature(connection, place(connection, path)), index, data);
   });
+}
+
+void Manifest::stage_signature_of(const RelPath& path, const RelPath& from) {
+  for (std::uint32_t index = 0;; ++index) {
+    const auto data = piece(from, index);
+    if (!data) return;
+    stage_piece(path, index, *data);
+  }
 }
 
 void Manifest::confirm(const RelPath& path, const fs::Stat& after) {
@@ -196,9 +211,11 @@ std::optional<Bytes> Manifest::piece(const RelPath& path, std::uint32_t index) {
   return found;
 }
 
-bool Manifest::has_size(std::uint64_t size) {
+bool Manifest::has_other(const RelPath& path, std::uint64_t size, const std::optional<fs::Timestamp>& mtime) {
+  const auto mtime_ns = mtime ? to_ns(*mtime) : std::nullopt;
+  if (mtime && !mtime_ns) return false;
   bool found = false;
-  m_store->with([&](Connection& connection) { found = rows::has_size(connection, size); });
+  m_store->with([&](Connection& connection) { found = rows::has_other(connection, path.str(), size, mtime_ns); });
   return found;
 }
 
@@ -212,6 +229,52 @@ std::vector<RelPath> Manifest::find_by_content(const hash::Digest& digest, std::
     }
   });
   return paths;
+}
+
+// --- Directories ----------------------------------------------------------------------------------------------------
+
+bool Manifest::knows_listings() {
+  bool knows = false;
+  m_store->with([&](Connection& connection) { knows = rows::knows_listings(connection); });
+  return knows;
+}
+
+void Manifest::note_listing(const RelPath& directory, const hash::Digest& digest) {
+  batch([&](Connection& connection) { rows::put_listing(connection, directory.str(), digest); });
+}
+
+std::vector<RelPath> Manifest::find_listing(const hash::Digest& digest, std::size_t most) {
+  std::vector<RelPath> paths;
+  m_store->with([&](Connection& connection) {
+    paths.clear();
+    for (const std::string& text : rows::find_listing(connection, digest, most)) {
+      auto path = RelPath::parse(text);
+      if (path) paths.push_back(std::move(*path));
+    }
+  });
+  return paths;
+}
+
+void Manifest::note_extras(const RelPath& directory, const std::vector<std::string>& names) {
+  std::string joined;
+  for (const std::string& name : names) joined += name + '\0';
+  if (joined.size() > k_max_extras_bytes) joined.clear();
+  std::string before;
+  m_store->with([&](Connection& connection) { before = rows::find_extras(connection, directory.str()); });
+  if (before == joined) return;
+  batch([&](Connection& connection) { rows::put_extras(connection, directory.str(), joined); });
+}
+
+std::vector<std::string> Manifest::extras(const RelPath& directory) {
+  std::string joined;
+  m_store->with([&](Connection& connection) { joined = rows::find_extras(connection, directory.str()); });
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  for (std::size_t end = joined.find('\0'); end != std::string::npos; end = joined.find('\0', at)) {
+    names.push_back(joined.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
 }
 
 }  // namespace nb::cache

@@ -7,6 +7,10 @@
 // a run brings in is *pending* until its commit is durable, and is never found before; what stays pending after a crash
 // is dropped at the next begin_run(). Why that is enough after a power cut: docs/decisions.md, "The manifest".
 //
+// Of directories it keeps hints: the digest of the listing that each was committed with, by which a renamed one is
+// recognised, and the names in it that its source does not have. They may be wrong at any time, so they are written
+// whenever they are known, without waiting for a commit, and whoever uses them checks the files themselves.
+//
 // Used by one thread; one process writes at a time (the writer's lock of the set), others may read.
 #pragma once
 
@@ -24,7 +28,8 @@
 
 namespace nb::cache {
 
-inline constexpr int k_manifest_schema_version = 1;
+inline constexpr int k_manifest_schema_version = 2;
+inline constexpr std::size_t k_max_extras_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t k_max_signature_piece_bytes = std::size_t{16} << 20;
 
 using TransactionId = std::array<std::byte, 16>;
@@ -64,6 +69,8 @@ class Manifest {
   // What was confirmed at `path` is gone, with everything below it. What is pending there stays: call this before
   // confirm() where something new took the place.
   void remove(const RelPath& path);
+  // The pieces that belong to the confirmed row of `from` are those of what is staged for `path` too.
+  void stage_signature_of(const RelPath& path, const RelPath& from);
   // Makes everything so far visible to other processes (and, a little later, durable).
   void flush();
 
@@ -72,16 +79,27 @@ class Manifest {
   std::optional<hash::Digest> find(const RelPath& path, const fs::Stat& stat);
   // A piece of the signature that belongs to find(path, ...); ask that first.
   std::optional<Bytes> piece(const RelPath& path, std::uint32_t index);
-  // Whether any file has this size: if not, no digest needs to be computed to look for it.
-  bool has_size(std::uint64_t size);
+  // Whether a file other than `path` has this size, and this mtime where it is given: if not, no digest needs to be
+  // computed to look for its content. A hint: of very many files of one size only some are looked at.
+  bool has_other(const RelPath& path, std::uint64_t size, const std::optional<fs::Timestamp>& mtime);
   // Where such a content was confirmed; at most `most` places. Check each with find() and the live stat before use.
   std::vector<RelPath> find_by_content(const hash::Digest& digest, std::uint64_t size, std::size_t most = 8);
+
+  // --- Hints about directories.
+  bool knows_listings();
+  void note_listing(const RelPath& directory, const hash::Digest& digest);
+  std::vector<RelPath> find_listing(const hash::Digest& digest, std::size_t most = 8);
+  // Sorted names; more than k_max_extras_bytes of them are not kept.
+  void note_extras(const RelPath& directory, const std::vector<std::string>& names);
+  std::vector<std::string> extras(const RelPath& directory);
 
  private:
   struct Window;
   explicit Manifest(std::unique_ptr<Store> store);
   template <class Work>
   void write(const Work& work);
+  template <class Work>
+  void batch(const Work& work);
   void end_batch(Connection& connection);
   void load(const RelPath& directory, std::string_view from);
 

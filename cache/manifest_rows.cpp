@@ -12,7 +12,7 @@ namespace {
 // Paths are split so that each directory's path stands once, and a directory's rows together, in the order of a walk.
 // Names and paths are blobs: compared by memcmp, as the protocol does. Numbers of signatures are never used again
 // (AUTOINCREMENT): a piece that outlives its row must not become another row's.
-constexpr std::array<const char*, k_manifest_schema_version> k_migrations{R"sql(
+constexpr const char* k_first_version = R"sql(
 CREATE TABLE directories(id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
 CREATE TABLE files(
   directory INTEGER NOT NULL, name BLOB NOT NULL, confirmed INTEGER NOT NULL,
@@ -27,10 +27,16 @@ CREATE TABLE pieces(
   signature INTEGER NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, sum INTEGER NOT NULL,
   PRIMARY KEY(signature, piece));
 CREATE TABLE run(id INTEGER PRIMARY KEY CHECK(id = 1), pending BLOB NOT NULL);
-)sql"};
+)sql";
+constexpr const char* k_second_version = R"sql(
+ALTER TABLE directories ADD COLUMN listing BLOB;
+ALTER TABLE directories ADD COLUMN extras BLOB;
+CREATE INDEX directories_by_listing ON directories(listing) WHERE listing IS NOT NULL;
+)sql";
+constexpr std::array<const char*, k_manifest_schema_version> k_migrations{k_first_version, k_second_version};
 
 constexpr std::array k_probes{
-    "SELECT id, path FROM directories LIMIT 1",
+    "SELECT id, path, listing, extras FROM directories LIMIT 1",
     "SELECT directory, name, confirmed, inode, size, mtime_ns, ctime_ns, digest, signature, sum FROM files LIMIT 1",
     "SELECT id FROM signatures LIMIT 1",
     "SELECT signature, piece, data, sum FROM pieces LIMIT 1",
@@ -55,6 +61,13 @@ void bind_text(SQLite::Statement& statement, int index, std::string_view bytes) 
 }
 
 std::string text_in(const SQLite::Column& column) { return std::string(as_text(blob_in(column))); }
+
+// From the columns of a directory's path and a name in it.
+std::string path_in(const SQLite::Statement& row) {
+  std::string path = text_in(row.getColumn(0));
+  if (!path.empty()) path += '/';
+  return path + text_in(row.getColumn(1));
+}
 
 std::optional<File> file_in(const SQLite::Statement& row) {
   const auto digest = digest_in(row.getColumn(5));
@@ -247,10 +260,20 @@ std::optional<Bytes> find_piece(Connection& connection, std::int64_t signature, 
   return Bytes(data.begin(), data.end());
 }
 
-bool has_size(Connection& connection, std::uint64_t size) {
-  SQLite::Statement& query = connection.statement("SELECT 1 FROM files WHERE confirmed = 1 AND size = ? LIMIT 1");
+// Looks at a few rows only: where many files have one size, that size tells nothing.
+bool has_other(Connection& connection, const std::string& path, std::uint64_t size,
+               std::optional<std::int64_t> mtime_ns) {
+  constexpr int k_most = 256;
+  SQLite::Statement& query = connection.statement(
+      "SELECT d.path, f.name, f.mtime_ns FROM files f JOIN directories d ON d.id = f.directory"
+      " WHERE f.confirmed = 1 AND f.size = ? LIMIT ?");
   query.bind(1, to_signed(size));
-  return query.executeStep();
+  query.bind(2, k_most);
+  while (query.executeStep()) {
+    if (mtime_ns && query.getColumn(2).getInt64() != *mtime_ns) continue;
+    if (path_in(query) != path) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> find_content(Connection& connection, const hash::Digest& digest, std::uint64_t size,
@@ -262,11 +285,7 @@ std::vector<std::string> find_content(Connection& connection, const hash::Digest
   bind_blob(query, 2, digest.bytes);
   query.bind(3, static_cast<std::int64_t>(most));
   std::vector<std::string> paths;
-  while (query.executeStep()) {
-    std::string path = text_in(query.getColumn(0));
-    if (!path.empty()) path += '/';
-    paths.push_back(path + text_in(query.getColumn(1)));
-  }
+  while (query.executeStep()) paths.push_back(path_in(query));
   return paths;
 }
 

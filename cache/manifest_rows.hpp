@@ -67,7 +67,9 @@ std::int64_t make_signature(Connection& connection, const PathIn& at);
 void put_piece(Connection& connection, std::int64_t signature, std::uint32_t index, ByteView data);
 std::optional<Bytes> find_piece(Connection& connection, std::int64_t signature, std::uint32_t index);
 
-bool has_size(Connection& connection, std::uint64_t size);
+// Whether a file other than `path` has this size and, where it is given, this mtime.
+bool has_other(Connection& connection, const std::string& path, std::uint64_t size,
+               std::optional<std::int64_t> mtime_ns);
 std::vector<std::string> find_content(Connection& connection, const hash::Digest& digest, std::uint64_t size,
                                       std::size_t most);
 

@@ -37,7 +37,9 @@ Json changes_of(const wire::RunResult& result) {
               {"deleted", result.deleted},
               {"differences", result.differences},
               {"kept_aside", result.kept_aside},
-              {"resumed_bytes", result.resumed_bytes}};
+              {"resumed_bytes", result.resumed_bytes},
+              {"moved", result.files_moved},
+              {"moved_bytes", result.moved_bytes}};
 }
 
 Json counts_of(const session::Counts& counts) {

@@ -63,6 +63,7 @@ void add_traffic(Parts& parts, const RunSummary& summary) {
   parts.add(format_bytes(pull ? report.counts.received_bytes : report.counts.sent_bytes) +
             (pull ? " received" : " sent"));
   if (report.result.resumed_bytes != 0) parts.add(format_bytes(report.result.resumed_bytes) + " resumed");
+  if (report.result.moved_bytes != 0) parts.add(format_bytes(report.result.moved_bytes) + " moved there");
   parts.add_count(report.result.kept_aside, "with attributes kept aside");
 }
 
@@ -111,6 +112,8 @@ std::string stats_block(const RunSummary& summary) {
   text += fmt::format("File content {}: {} bytes\n", summary.start.dry_run ? "to transfer" : "transferred",
                       format_count(summary.start.dry_run ? result.content_bytes : counts.content_bytes));
   text += fmt::format("Taken from an interrupted run: {} bytes\n", format_count(result.resumed_bytes));
+  text += fmt::format("Moved or copied at the destination: {} bytes in {}\n", format_count(result.moved_bytes),
+                      format_counted(result.files_moved, "file", "files"));
   text += fmt::format("Entries with attributes kept aside: {}\n", format_count(result.kept_aside));
   text += fmt::format("Total bytes sent: {}\nTotal bytes received: {}\n",
                       traffic(counts.sent_bytes, counts.sent_plain_bytes),

@@ -14,18 +14,30 @@ BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction&
 
 BasisStore::~BasisStore() = default;
 
-cache::Manifest& BasisStore::manifest() {
+cache::Manifest& BasisStore::opened() {
   if (m_manifest) return *m_manifest;
   const auto path = m_set != nullptr ? m_set->control().kernel_path() : std::nullopt;
   m_manifest = path ? cache::Manifest::open(*path, [this](const std::string& text) { m_reporter.notice(text); })
                     : cache::Manifest::none();
-  m_manifest->begin_run(m_transaction.id());
   return *m_manifest;
+}
+
+cache::Manifest& BasisStore::manifest() {
+  if (!m_begun) opened().begin_run(m_transaction.id());
+  m_begun = true;
+  return *m_manifest;
+}
+
+cache::Manifest* BasisStore::known() {
+  if (m_manifest) return m_manifest.get();
+  if (m_set == nullptr) return nullptr;
+  if (!m_exists) m_exists = m_set->control().stat_at("manifest.db").has_value();
+  return *m_exists ? &opened() : nullptr;
 }
 
 BasisFile BasisStore::offer(const RelPath& path, const fs::Stat& stat) {
   BasisFile basis{path, std::nullopt, stat, std::nullopt};
-  if (m_set != nullptr && m_belief == Belief::manifest) basis.digest = manifest().find(path, stat);
+  basis.digest = digest_of(path, stat);
   return basis;
 }
 
@@ -93,11 +105,66 @@ void BasisStore::stage(const RelPath& path, const txn::Ident& ident, std::uint64
   manifest().stage(path, {ident.inode, size, ident.mtime, digest});
 }
 
-void BasisStore::forget(const RelPath& path) {
-  if (m_set != nullptr) manifest().remove(path);
+std::optional<hash::Digest> BasisStore::digest_of(const RelPath& path, const fs::Stat& stat) {
+  cache::Manifest* memory = m_belief == Belief::manifest ? known() : nullptr;
+  return memory != nullptr ? memory->find(path, stat) : std::nullopt;
+}
+
+bool BasisStore::has_other(const RelPath& path, std::uint64_t size, const std::optional<fs::Timestamp>& mtime) {
+  cache::Manifest* memory = known();
+  return memory != nullptr && memory->has_other(path, size, mtime);
+}
+
+std::vector<RelPath> BasisStore::find_by_content(const hash::Digest& digest, std::uint64_t size) {
+  cache::Manifest* memory = known();
+  return memory != nullptr ? memory->find_by_content(digest, size) : std::vector<RelPath>{};
+}
+
+void BasisStore::inherit(const RelPath& path, const RelPath& from) {
+  if (known() != nullptr) manifest().stage_signature_of(path, from);
+}
+
+bool BasisStore::knows_listings() {
+  if (!m_knows_listings) m_knows_listings = known() != nullptr && known()->knows_listings();
+  return *m_knows_listings;
+}
+
+void BasisStore::note_listing(const RelPath& directory, const hash::Digest& digest) {
+  static_cast<void>(knows_listings());
+  if (m_set != nullptr) opened().note_listing(directory, digest);
+}
+
+std::vector<RelPath> BasisStore::find_listing(const hash::Digest& digest) {
+  cache::Manifest* memory = known();
+  return memory != nullptr ? memory->find_listing(digest) : std::vector<RelPath>{};
+}
+
+void BasisStore::note_extras(const RelPath& directory, const std::vector<std::string>& names) {
+  if (m_set == nullptr || (names.empty() && known() == nullptr)) return;
+  opened().note_extras(directory, names);
+}
+
+std::vector<std::string> BasisStore::extras(const RelPath& directory) {
+  cache::Manifest* memory = known();
+  return memory != nullptr ? memory->extras(directory) : std::vector<std::string>{};
+}
+
+// Only now: until the commit what goes may be the content of something new. Small files have no rows.
+void BasisStore::forget_removed() {
+  cache::Manifest* memory = known();
+  if (memory == nullptr) return;
+  // An error leaves rows about files that are gone; they are found out when they are used.
+  static_cast<void>(m_transaction.for_each_move([memory](const txn::JournalOp& op) -> Status {
+    const auto* removal = std::get_if<txn::Remove>(&op);
+    const bool has_rows = removal != nullptr && (removal->removed.type == fs::FileType::directory ||
+                                                 removal->removed.size > hash::k_block_bytes);
+    if (has_rows) memory->remove(removal->path);
+    return {};
+  }));
 }
 
 void BasisStore::confirm() {
+  forget_removed();
   if (!m_staged_any) return;
   std::unique_ptr<fs::Directory> directory;
   RelPath directory_path;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BasisStore: what the sink knows of the files that deltas are made against. Digests and block signatures come from the
 // set's manifest where it has them for exactly this state of the file, else the file is read. It also notes what a run
-// brings in, for the deltas of the next one. Used by Sink from its one thread.
+// brings in, for the deltas of the next one, and answers what else the manifest knows: which files have a content, and
+// the hints about directories. Used by Sink and Mover from one thread.
 #pragma once
 
 #include <memory>
@@ -49,14 +50,34 @@ class BasisStore {
   [[nodiscard]] bool remembers() const { return m_set != nullptr; }
   void stage_piece(const RelPath& path, const delta::SignaturePiece& piece, std::uint64_t file_bytes);
   void stage(const RelPath& path, const txn::Ident& ident, std::uint64_t size, const hash::Digest& digest);
-  void forget(const RelPath& path);
-  // After the new generation is durable: what was staged holds.
+  // After the new generation is durable: what was staged holds, what was removed is forgotten.
   void confirm();
+
+  // --- Where contents are. The digest of a live file, where it is known and may be believed.
+  std::optional<hash::Digest> digest_of(const RelPath& path, const fs::Stat& stat);
+  // As the manifest's functions of these names; nothing where there is no manifest.
+  bool has_other(const RelPath& path, std::uint64_t size, const std::optional<fs::Timestamp>& mtime);
+  std::vector<RelPath> find_by_content(const hash::Digest& digest, std::uint64_t size);
+  // `path` gets the content of `from`, whose digest_of() is known: the signature is known too.
+  void inherit(const RelPath& path, const RelPath& from);
+
+  // --- Hints about directories: of no weight in themselves, so they are noted at once and not with the commit.
+  // Whether any were known when the run began.
+  bool knows_listings();
+  void note_listing(const RelPath& directory, const hash::Digest& digest);
+  std::vector<RelPath> find_listing(const hash::Digest& digest);
+  void note_extras(const RelPath& directory, const std::vector<std::string>& names);
+  std::vector<std::string> extras(const RelPath& directory);
 
   [[nodiscard]] const delta::BlockSigner& signer() const { return m_signer; }
 
  private:
+  cache::Manifest& opened();
+  // For what is staged.
   cache::Manifest& manifest();
+  // Null where there is none yet: nothing is asked of one that would be empty.
+  cache::Manifest* known();
+  void forget_removed();
   Bytes read_piece(const BasisFile& basis, std::uint64_t index);
 
   fs::Directory& m_root;
@@ -66,7 +87,10 @@ class BasisStore {
   Reporter& m_reporter;
   delta::BlockSigner m_signer;
   std::unique_ptr<cache::Manifest> m_manifest;  // opened when it is first needed
+  bool m_begun = false;                         // what it stages is this run's
   bool m_staged_any = false;
+  std::optional<bool> m_exists;                 // on disk, while it is not open
+  std::optional<bool> m_knows_listings;
   RelPath m_piece_path;                         // whose piece is m_piece
   std::optional<delta::SignaturePiece> m_piece;
 };

@@ -159,6 +159,59 @@ Result<ContentSender::Attempt> ContentSender::end_content(const wire::FileKey& k
   return Attempt::sent;
 }
 
+// --- The digest alone -----------------------------------------------------------------------------------------------
+
+Result<ContentSender::Attempt> ContentSender::hash_range(fs::File& file, std::uint64_t from, std::uint64_t to,
+                                                         hash::FileHasher& hasher) {
+  m_buffer.resize(wire::k_max_data_bytes);
+  while (from < to) {
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(to - from, m_buffer.size()));
+    const auto got = file.read_at(from, std::span(m_buffer).first(want));
+    if (!got) return failed(got.error());
+    if (*got == 0) return Attempt::changed;
+    hasher.update(ByteView(m_buffer).first(*got));
+    from += *got;
+    m_on_progress();
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
+  }
+  return Attempt::sent;
+}
+
+// It may be sent right after, so it may stay in the page cache.
+Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::FileHasher& hasher) {
+  const std::uint64_t size = file.stat.size;
+  std::uint64_t at = 0;
+  while (at < size) {
+    const auto data = file.file->next_data(at);
+    if (!data) return failed(data.error());
+    const std::uint64_t start = *data ? std::min((*data)->offset, size) : size;
+    const std::uint64_t end = *data ? std::min(size, start + (*data)->length) : size;
+    hasher.update_zeros(start - at);
+    NB_TRY_ASSIGN(const Attempt outcome, hash_range(*file.file, start, end, hasher));
+    if (outcome != Attempt::sent) return outcome;
+    at = end;
+  }
+  return Attempt::sent;
+}
+
+Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {
+  auto file = open(listed);
+  if (!file || file->newer) return std::nullopt;
+  if (m_options.digests != nullptr) {
+    auto known = m_options.digests->find(*file->file, file->stat, *m_options.secret);
+    if (known) return known;
+  }
+  if (effort == Effort::recall) return std::nullopt;
+  hash::FileHasher hasher(*m_options.secret);
+  NB_TRY_ASSIGN(const Attempt outcome, hash_whole(*file, hasher));
+  if (outcome != Attempt::sent) return std::nullopt;
+  const auto after = file->file->stat();
+  if (!after || !fs::is_same_state(file->stat, *after)) return std::nullopt;
+  const hash::Digest digest = hasher.finish();
+  remember(*file, digest);
+  return digest;
+}
+
 namespace {
 
 // Tells the errors of the connection, which end the run, from those of the file.

@@ -50,6 +50,12 @@ class ContentSender {
   // Sends the content of a file, or why there is none. Errors are the connection's; the file's go to the reporter.
   // `basis` may be null.
   Status send(const wire::FileKey& key, const Listed& listed, const Basis* basis);
+  enum class Effort : std::uint8_t {
+    recall,  // only what is remembered
+    read,    // the whole file, if need be
+  };
+  // The digest of the file as it was listed; nothing if it has changed since, or cannot be read.
+  Result<std::optional<hash::Digest>> digest_of(const Listed& listed, Effort effort);
   [[nodiscard]] std::uint64_t content_bytes() const { return m_content_bytes; }
 
  private:
@@ -70,6 +76,8 @@ class ContentSender {
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_pieces(Opened& file, hash::FileHasher& hasher);
   Result<Attempt> send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  Result<Attempt> hash_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  Result<Attempt> hash_whole(Opened& file, hash::FileHasher& hasher);
   void remember(const Opened& file, const hash::Digest& digest);
   Status give_up(const wire::FileKey& key, Error error, const RelPath& path);
 

@@ -44,6 +44,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
   const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
   m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
+  if (lasts) m_mover.emplace(*m_target.root, *m_target.transaction, *m_stager, *m_bases, *options.secret);
 }
 
 RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(path); }
@@ -97,6 +98,10 @@ Status Sink::take(const wire::RawMessage& message) {
     case listing: {
       NB_TRY_ASSIGN(auto body, wire::decode_message<wire::Listing>(message.body));
       return on_listing(std::move(body));
+    }
+    case file_digest: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileDigest>(message.body));
+      return on_file_digest(body);
     }
     case small_file: {
       NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::SmallFile>(message.body));
@@ -212,7 +217,9 @@ Status Sink::commit() {
   m_result.committed = outcome.changed;
   m_result.generation = outcome.generation;
   m_result.durability_unsure = outcome.changed && !outcome.durable;
-  if (outcome.changed) m_bases->confirm();
+  if (!outcome.changed) return {};
+  if (m_mover) m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
+  m_bases->confirm();
   return {};
 }
 
@@ -221,6 +228,7 @@ Result<wire::RunResult> Sink::finish() {
   m_result.deleted = deletions();
   if (m_options.mode != SinkMode::verify) NB_TRY(check_deletions());
   if (commits()) {
+    NB_TRY(settle_moves());
     NB_TRY(make_links());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();

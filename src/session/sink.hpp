@@ -15,6 +15,7 @@
 
 #include "session/deletion.hpp"
 #include "session/job.hpp"
+#include "session/mover.hpp"
 #include "session/sink_types.hpp"
 
 namespace nb::session {
@@ -90,6 +91,7 @@ class Sink {
   Status give_up(SinkDirectory& directory, Error error);
   Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
 
   // --- sink_listing.cpp: comparison
@@ -117,6 +119,21 @@ class Sink {
   Result<bool> open_up_path(const RelPath& path);
   RelPath stand_in(const RelPath& leader, const RelPath& path);
   Result<fs::Directory*> live(const RelPath& path);
+
+  // --- sink_moves.cpp: what the set has already, and what it has beyond its source
+  bool takes_all();
+  wire::ReplyKind reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Location given_up(const Location& location);
+  void add_to_digest(SinkDirectory& directory, std::vector<wire::Entry>& entries) const;
+  Result<bool> take_listed(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file);
+  bool asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
+                       const fs::Stat* present);
+  Status on_file_digest(const wire::FileDigest& message);
+  static wire::Want want_for(const wire::FileKey& key, const ExpectedFile& file);
+  Status settle_moves();
+  void note_listing(const SinkDirectory& directory);
+  bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Status remove_known_extras(SinkDirectory& directory);
 
   // --- sink_content.cpp: files
   Status on_small_file(const wire::SmallFile& message);
@@ -162,6 +179,7 @@ class Sink {
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
   std::optional<BasisStore> m_bases;  // commit mode
+  std::optional<Mover> m_mover;       // commit mode, where something is remembered
   hash::FileHasher m_plan;
   wire::RunResult m_result;
 

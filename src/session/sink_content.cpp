@@ -35,6 +35,7 @@ Status Sink::per_file(Status status, const RelPath& path) {
 Result<ExpectedFile*> Sink::expected(const wire::FileKey& key) {
   const auto it = m_expected.find(key);
   if (it == m_expected.end()) return fail(Errc::protocol, "content that was not asked for");
+  if (it->second.digest_asked) return fail(Errc::protocol, "content of a file whose digest was asked for");
   return &it->second;
 }
 

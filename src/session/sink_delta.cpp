@@ -106,7 +106,7 @@ Status Sink::want_whole(ExpectedFile& file) {
   file.basis.reset();
   file.owes_basis_done = false;
   m_asked.erase(key);
-  m_to_ask.emplace_back(wire::Want{key, 0, {}});
+  m_to_ask.emplace_back(want_for(key, file));
   return {};
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
 
@@ -15,10 +13,12 @@ namespace {
 // What a source counts against the credit for a directory, at the least (docs/protocol.md, "Flow").
 constexpr std::uint64_t k_least_listing_bytes = 64;
 
-std::vector<std::string> directories_in(const std::vector<wire::Entry>& entries) {
+// Of a listing, without the entries at the rising indices `but`.
+std::vector<std::string> directories_in(const std::vector<wire::Entry>& entries, const std::vector<std::size_t>& but) {
   std::vector<std::string> names;
-  for (const wire::Entry& entry : entries) {
-    if (entry.type == fs::FileType::directory) names.push_back(entry.name);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool counts = entries[i].type == fs::FileType::directory && !std::binary_search(but.begin(), but.end(), i);
+    if (counts) names.push_back(entries[i].name);
   }
   return names;
 }
@@ -114,7 +114,7 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
     case Where::live: return locate_live(directory);
     case Where::staged: return locate_in_tree(directory);
     case Where::absent: directory.location.where = Where::absent; return {};
-    case Where::skipped: directory.location = parent.given_up(); return {};
+    case Where::skipped: directory.location = given_up(parent); return {};
   }
   return {};
 }
@@ -124,7 +124,7 @@ Status Sink::give_up(SinkDirectory& directory, Error error) {
   if (!concerns_one_path(error)) return tl::make_unexpected(std::move(error));
   error.context = directory.path.str() + "/ at the destination";
   m_reporter.problem(error);
-  directory.location = directory.location.given_up();
+  directory.location = given_up(directory.location);
   return {};
 }
 
@@ -152,7 +152,7 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
   }
   NB_TRY_ASSIGN(const bool may, open_up_path(directory.path.parent()));
   if (!may) {
-    directory.location = directory.location.given_up();
+    directory.location = given_up(directory.location);
     return {};
   }
   const RelPath path = set_path(directory.path);
@@ -221,9 +221,15 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
     return at.dropped;
   }
   if (foreign && at.where == Where::live) return false;
-  directory.reply = at.where == Where::staged && !at.adopted ? wire::ReplyKind::all : wire::ReplyKind::list;
-  if (at.where == Where::absent || directory.reply == wire::ReplyKind::all) return true;
+  directory.reply = at.where == Where::staged ? reply_for_new(message, directory) : wire::ReplyKind::list;
+  if (at.where == Where::absent || (at.where == Where::staged && !at.adopted)) return true;
   if ((message.flags & wire::k_directory_implied) != 0) return true;
+  return compare_digest(message, directory);
+}
+
+// The same with what is here already; true if a listing will come.
+Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory) {
+  const Location& at = directory.location;
   auto listed = list_present(directory);
   if (!listed) {
     NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
@@ -237,9 +243,12 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   const auto& found = *directory.present;
   const bool is_same = found.entries.size() == message.entries && !found.partial &&
                        scan::listing_digest(found.own, found.entries, *m_options.secret) == message.digest;
-  if (!is_same || at.where == Where::staged) return true;
+  if (at.where == Where::staged) return true;
+  if (!is_same && !is_same_but_extras(message, directory)) return true;
   directory.reply = wire::ReplyKind::same;
-  m_ancestors.back().directories = directories_in(found.entries);
+  m_ancestors.back().directories = directories_in(found.entries, directory.extra_indices);
+  if (takes_all()) note_listing(directory);
+  if (!directory.extra_indices.empty()) NB_TRY(remove_known_extras(directory));
   return false;
 }
 

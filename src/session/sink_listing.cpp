@@ -30,7 +30,7 @@ Status Sink::on_listing(wire::Listing message) {
   if (it == m_open.end()) return fail(Errc::protocol, "listing: not asked for");
   SinkDirectory& directory = it->second;
   if (!directory.began) NB_TRY(begin_listing(directory, message));
-  scan::add_to_listing_digest(*directory.listing, message.entries);
+  add_to_digest(directory, message.entries);
   std::size_t next_shared = 0;
   for (std::size_t i = 0; i < message.entries.size(); ++i) {
     const bool shared = next_shared < message.shared.size() && message.shared[next_shared] == i;
@@ -125,7 +125,8 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
 
 // Its content comes with the listing, without having been asked for.
 bool Sink::rides_along(const SinkDirectory& directory, const wire::Entry& entry) const {
-  return directory.reply == wire::ReplyKind::all && entry.type == fs::FileType::regular && !entry.link_to &&
+  const bool comes_along = directory.reply == wire::ReplyKind::all || directory.reply == wire::ReplyKind::here;
+  return comes_along && entry.type == fs::FileType::regular && !entry.link_to &&
          entry.size <= m_options.inline_limit_bytes;
 }
 
@@ -269,8 +270,11 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
     if (resumed) return {};
   }
   ExpectedFile file{path, in_live ? m_stager->new_spot() : directory.location.entry(entry.name), in_live,
-                    replaced, shared, entry.meta, entry.size, false, {}, false};
+                    replaced, shared, entry.meta, entry.size, false, {}, false, false};
+  NB_TRY_ASSIGN(const bool taken, take_listed(directory, entry, file));
+  if (taken) return {};
   NB_TRY(offer_basis(entry, present, file));
+  file.digest_asked = asks_for_digest(directory, entry, file, present);
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, path);
     if (leader != path) {
@@ -314,17 +318,15 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   if (digest != record->digest) return false;
   NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
   m_result.resumed_bytes += entry.size;
-  NB_TRY(staged({path, spot, true, replaced, shared, {}, 0, false, {}, false}, node, digest, entry.meta, entry.size));
+  NB_TRY(staged({path, spot, true, replaced, shared, {}, 0, false, {}, false, false}, node, digest, entry.meta, entry.size));
   return true;
 }
 
 Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file) {
   const wire::FileKey key{directory.id, directory.next_index};
   if (file.shared) m_shared[file.path] = std::nullopt;
-  std::optional<wire::Basis> basis;
-  if (file.basis) basis = wire::Basis{file.basis->stat.size, file.basis->digest};
+  if (!rides_along(directory, entry)) m_to_ask.emplace_back(want_for(key, file));
   m_expected.emplace(key, std::move(file));
-  if (!rides_along(directory, entry)) m_to_ask.emplace_back(wire::Want{key, 0, basis});
   return {};
 }
 
@@ -338,12 +340,15 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     return fs::remove_tree(*dir, entry.name);
   }
   constexpr std::uint64_t k_keeps = wire::k_directory_implied | wire::k_directory_partial | wire::k_directory_foreign;
-  if (!has(wire::k_flag_delete) || (directory.flags & k_keeps) != 0) return {};
+  if (!has(wire::k_flag_delete) || (directory.flags & k_keeps) != 0) {
+    directory.extras.push_back(entry.name);
+    return {};
+  }
   const auto visit = [this](const RelPath& gone) { item(item_deleted(), gone); };
   NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, visit));
   if (!commits()) return {};
+  if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(entry.name);
   for (const Deletion::Doomed& each : doomed) {
-    m_bases->forget(set_path(each.path));
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
     if (!may) continue;
@@ -386,6 +391,11 @@ Status Sink::end_listing(SinkDirectory& directory) {
     }
   }
   const Location& at = directory.location;
+  constexpr std::uint64_t k_unknown = wire::k_directory_implied | wire::k_directory_partial | wire::k_directory_foreign;
+  if (at.where == Where::live || at.where == Where::staged) note_listing(directory);
+  if (at.where == Where::live && m_mover && (directory.flags & k_unknown) == 0) {
+    m_bases->note_extras(set_path(directory.path), directory.extras);
+  }
   if (at.where == Where::live) return end_live_directory(directory);
   if (at.where != Where::staged) return {};
   if (!at.below.is_root()) return m_stager->finish_tree_directory(at.spot(), directory.staged->literal);

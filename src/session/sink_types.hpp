@@ -72,6 +72,9 @@ struct SinkDirectory {
   hash::Digest announced;               // what the listing's digest must be
   std::optional<StagedNode> staged;     // itself, once it has its metadata
   std::optional<fs::Metadata> own;      // as wanted
+  std::optional<RelPath> moved_from;    // below the set's root: a directory here that has looked like this one
+  std::vector<std::string> extras;      // names here, rising, that the listing does not have and that stay
+  std::vector<std::size_t> extra_indices;  // of `present`, where these were known without a listing
 };
 
 struct PresentEntry {
@@ -90,7 +93,8 @@ struct ExpectedFile {
   std::uint64_t size = 0;
   bool dropped = false;                 // it comes without having been wanted, and there is no place for it
   std::optional<BasisFile> basis;       // a delta against it may come
-  bool owes_basis_done = false;         // the source waits for our word on that delta
+  bool owes_basis_done = false;         // the source waits for our word on that delta, or on its digest
+  bool digest_asked = false;            // its digest alone may come
 };
 
 // A name that becomes a hard link once everything is staged.

@@ -277,8 +277,24 @@ Status Source::answer_reply(wire::DirectoryReply reply) {
     if (!m_all_below || !path.is_within(*m_all_below)) m_all_below = path;
   }
   if (sent_already) return {};
+  if (reply.kind == wire::ReplyKind::list_digests) NB_TRY(add_digests(*pending));
   NB_TRY(send_listing(reply.id, *pending));
-  return reply.kind == wire::ReplyKind::all ? send_small_files(reply.id, *pending) : Status{};
+  const bool rides = reply.kind == wire::ReplyKind::all || reply.kind == wire::ReplyKind::here;
+  return rides ? send_small_files(reply.id, *pending) : Status{};
+}
+
+// The sink knows a directory that looked like this one. What is not told here is wanted one by one: large files that
+// would have to be read, and what has changed since it was listed.
+Status Source::add_digests(Pending& pending) {
+  auto& entries = pending.listing.listed.entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    wire::Entry& entry = entries[i];
+    if (entry.type != fs::FileType::regular || entry.link_to || entry.content) continue;
+    const auto effort = entry.size <= hash::k_block_bytes ? ContentSender::Effort::read : ContentSender::Effort::recall;
+    NB_TRY_ASSIGN(entry.content, m_sender.digest_of(listed_file(pending, i), effort));
+    report_progress();
+  }
+  return {};
 }
 
 Status Source::send_listing(std::uint64_t id, Pending& pending) {
@@ -359,16 +375,18 @@ void Source::receive_all() {
   }
 }
 
-// With m_mutex held: the delta of that file was not good, and the whole is wanted.
-bool Source::is_retry(const wire::Want& want) const {
-  const auto it = m_deltas.find(want.file);
-  return !want.basis && it != m_deltas.end() && it->second == DeltaState::sent;
+// With m_mutex held: what was said of that file was not enough. After its digest a delta or the whole may be wanted,
+// after a delta the whole.
+bool Source::is_next(const wire::Want& want) const {
+  const auto it = m_exchanges.find(want.file);
+  if (it == m_exchanges.end() || want.digest_first) return false;
+  return it->second == Exchange::digest_told || (it->second == Exchange::delta_sent && !want.basis);
 }
 
 Status Source::take_want(const wire::Want& want) {
   const std::lock_guard lock(m_mutex);
   const auto it = m_pending.find(want.file.directory);
-  if (it == m_pending.end() || !it->second.sent || (it->second.done && !is_retry(want))) {
+  if (it == m_pending.end() || !it->second.sent || (it->second.done && !is_next(want))) {
     return fail(Errc::protocol, "want: no such listing");
   }
   const auto& entries = it->second.listing.listed.entries;
@@ -379,14 +397,14 @@ Status Source::take_want(const wire::Want& want) {
   if (m_wants.size() + m_parked.size() >= m_options.limits.want_credit) {
     return fail(Errc::protocol, "want: more than the credit");
   }
-  const bool again = is_retry(want);
-  if (again) {
-    m_deltas.erase(want.file);
+  if (is_next(want)) {
+    m_exchanges.erase(want.file);
   } else {
     if (!it->second.wanted.insert(want.file.index).second) return fail(Errc::protocol, "want: twice");
     ++it->second.open_wants;
-    if (want.basis) m_deltas.emplace(want.file, DeltaState::waiting);
   }
+  if (want.digest_first) m_exchanges.emplace(want.file, Exchange::digest_asked);
+  if (want.basis) m_exchanges.emplace(want.file, Exchange::delta_asked);
   m_wants.push_back(want);
   m_wake.notify_all();
   return {};

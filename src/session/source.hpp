@@ -56,8 +56,8 @@ class Source {
     bool done = false;
   };
   enum class Work : std::uint8_t { reply, done, basis_done, want, scan, end_scan, finished };
-  // A want with a basis, until the sink has said what became of the delta.
-  enum class DeltaState : std::uint8_t { waiting, sent };
+  // A file on which the sink has the last word: it asked for the digest alone, or for a delta.
+  enum class Exchange : std::uint8_t { digest_asked, digest_told, delta_asked, delta_sent };
   class RemoteSignature;
 
   using SignatureKey = std::pair<wire::FileKey, std::uint64_t>;
@@ -66,7 +66,7 @@ class Source {
   void receive_all();
   Status take(const wire::RawMessage& message);
   Status take_want(const wire::Want& want);
-  bool is_retry(const wire::Want& want) const;
+  bool is_next(const wire::Want& want) const;
   void stop_with(Status status);
   Status take_signature(const wire::Signature& signature);
   Status take_basis_done(const wire::BasisDone& done);
@@ -86,7 +86,9 @@ class Source {
   Status send_listing(std::uint64_t id, Pending& pending);
   static ContentSender::Listed listed_file(const Pending& pending, std::size_t index);
   Status send_small_files(std::uint64_t id, Pending& pending);
+  Status add_digests(Pending& pending);
   Status serve_want();
+  Status tell_digest(const wire::FileKey& key, const Pending& pending);
   Status obtain_signature(const wire::Want& want, std::uint64_t piece);
   Status request_signature(const wire::Want& want, std::uint64_t piece);
   void recall_signature(const wire::Want& want, std::uint64_t piece);
@@ -125,7 +127,7 @@ class Source {
   std::deque<wire::DirectoryReply> m_replies;
   std::deque<std::uint64_t> m_done;     // directories that the sink needs no more of
   std::deque<wire::Want> m_wants;
-  std::map<wire::FileKey, DeltaState> m_deltas;
+  std::map<wire::FileKey, Exchange> m_exchanges;
   std::map<wire::FileKey, wire::Want> m_parked;  // until the first piece of their signature is here
   std::map<SignatureKey, std::uint64_t> m_requested;  // pieces asked for, and the bytes they may take
   std::map<SignatureKey, Bytes> m_signatures;         // pieces that have come

@@ -121,10 +121,13 @@ Status Source::serve_want() {
     if (parked) {
       m_parked.emplace(want.file, want);
     } else if (want.basis) {
-      m_deltas[want.file] = DeltaState::sent;
+      m_exchanges[want.file] = Exchange::delta_sent;
       m_sending_delta = want.file;
+    } else if (want.digest_first) {
+      m_exchanges[want.file] = Exchange::digest_told;
     }
   }
+  if (want.digest_first) return tell_digest(want.file, *pending);
   if (parked) return request_signature(want, 0);
   const auto listed = listed_file(*pending, static_cast<std::size_t>(want.file.index));
   if (want.basis) {
@@ -139,6 +142,14 @@ Status Source::serve_want() {
   --pending->open_wants;
   forget_if_done(want.file.directory);
   return {};
+}
+
+// Whatever is wrong with the file is told when the next want for it is served. The sink has the last word.
+Status Source::tell_digest(const wire::FileKey& key, const Pending& pending) {
+  wire::FileDigest message{key, {}};
+  const auto listed = listed_file(pending, static_cast<std::size_t>(key.index));
+  NB_TRY_ASSIGN(message.digest, m_sender.digest_of(listed, ContentSender::Effort::read));
+  return m_connection.send(message);
 }
 
 // Pieces that came and were not used; those still on their way are dropped when they come.
@@ -184,9 +195,11 @@ Status Source::take_signature(const wire::Signature& signature) {
 
 Status Source::take_basis_done(const wire::BasisDone& done) {
   const std::lock_guard lock(m_mutex);
-  const auto it = m_deltas.find(done.file);
-  if (it == m_deltas.end() || it->second != DeltaState::sent) return fail(Errc::protocol, "basis done: no such delta");
-  m_deltas.erase(it);
+  const auto it = m_exchanges.find(done.file);
+  const bool is_told = it != m_exchanges.end() &&
+                       (it->second == Exchange::delta_sent || it->second == Exchange::digest_told);
+  if (!is_told) return fail(Errc::protocol, "basis done: no such delta");
+  m_exchanges.erase(it);
   m_basis_done.push_back(done.file);
   m_wake.notify_all();
   return {};

@@ -19,6 +19,7 @@ constexpr std::string_view k_moves_name = "moves";
 constexpr std::string_view k_metadata_name = "metadata";
 constexpr std::string_view k_ends_name = "ends";
 constexpr std::string_view k_closing_name = "closing";
+constexpr std::string_view k_taken_name = "taken";
 
 bool is_committed(const Head& head, std::string_view name) {
   return std::any_of(head.recent.begin(), head.recent.end(), [&](const TxId& id) { return id_text(id) == name; });
@@ -88,7 +89,8 @@ Status adopt(fs::Directory& stages, const std::string& from, const std::string& 
   if (!reopened && reopened.error().code != Errc::not_permitted && reopened.error().code != Errc::not_found) {
     return reopened;
   }
-  for (const std::string_view spool : {k_openers_name, k_moves_name, k_metadata_name, k_ends_name, k_closing_name}) {
+  for (const std::string_view spool : {k_openers_name, k_moves_name, k_metadata_name, k_ends_name, k_closing_name,
+                                       k_taken_name}) {
     NB_TRY(remove_if_there(*stage, spool));
   }
   NB_TRY(remove_if_there(*stage, k_reserve_name));
@@ -111,6 +113,7 @@ Status open_spools(Stage& stage) {
   NB_TRY_ASSIGN(stage.metadata, Spool::create(top, k_metadata_name));
   NB_TRY_ASSIGN(stage.ends, Spool::create(top, k_ends_name));
   NB_TRY_ASSIGN(stage.closing, Spool::create(top, k_closing_name));
+  NB_TRY_ASSIGN(stage.taken, Spool::create(top, k_taken_name));
   return {};
 }
 

@@ -53,6 +53,7 @@ struct Stage {
   Spool metadata;  // SetMetadata of anything but directories
   Spool ends;      // SetMetadata of directories, parents before children
   Spool closing;   // StagedDirectory
+  Spool taken;     // records of the session's, for Transaction::add_taken
 
   // Adopts what the newest uncommitted run left, unless it is poisoned; makes an empty stage if there is none.
   static Result<Stage> open(FileSet& set, const TxId& id);

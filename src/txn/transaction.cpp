@@ -74,6 +74,34 @@ Status Transaction::add_end(const SetMetadata& op) {
   return m_state->stage.ends.append(encoded);
 }
 
+namespace {
+
+Status for_each(Spool& spool, const std::function<Status(ByteView)>& visit) {
+  NB_TRY_ASSIGN(RecordCursor cursor, spool.read());
+  while (true) {
+    NB_TRY_ASSIGN(const std::optional<ByteView> record, cursor.next());
+    if (!record) return {};
+    NB_TRY(visit(*record));
+  }
+}
+
+}  // namespace
+
+Status Transaction::for_each_move(const std::function<Status(const JournalOp&)>& visit) {
+  return for_each(m_state->stage.moves, [&visit](ByteView record) -> Status {
+    NB_TRY_ASSIGN(const JournalOp op, decode_journal_op(record));
+    return visit(op);
+  });
+}
+
+fs::Directory& Transaction::trash() { return *m_state->stage.directories.old; }
+
+Status Transaction::add_taken(ByteView record) { return m_state->stage.taken.append(record); }
+
+Status Transaction::for_each_taken(const std::function<Status(ByteView)>& visit) {
+  return for_each(m_state->stage.taken, visit);
+}
+
 Result<CommitOutcome> Transaction::commit(const CommitOptions& options) { return txn::commit(*m_state, options); }
 
 Status Transaction::clean_up() {

@@ -4,7 +4,7 @@
 //
 // Layout, all on the set's own mount: .nbackup/tx/<id>/new/<slot> what comes in, old/<slot> what goes out, log the
 // resume data; openers, moves, metadata and ends the journal in the making, closing the final modes of staged
-// directories. Slot numbers are never used twice within a stage, not even by a later run that adopts it.
+// directories, taken the files whose content the set has already. Slot numbers are never used twice within a stage, not even by a later run that adopts it.
 //
 // Used by one thread (the sink's).
 #pragma once
@@ -66,6 +66,15 @@ class Transaction {
   // the others in order, then the ends in reverse order: call add_end() parent before child.
   Status add(const JournalOp& op);
   Status add_end(const SetMetadata& op);
+
+  // The Place and Remove operations added so far, in order; nothing may be added meanwhile.
+  Status for_each_move(const std::function<Status(const JournalOp&)>& visit);
+  // old/: after commit() what it replaced and removed, under the slots of these operations, until clean_up().
+  [[nodiscard]] fs::Directory& trash();
+
+  // A list of the caller's own records, kept beside the stage: it may be long. It ends with the run.
+  Status add_taken(ByteView record);
+  Status for_each_taken(const std::function<Status(ByteView)>& visit);
 
   // --- End ---------------------------------------------------------------------------------------------------------
   // Prepare, commit point, apply, finish (docs/formats.md). Errors before the commit point leave the old generation and

@@ -127,7 +127,7 @@ Result<std::optional<RawMessage>> FrameReader::next() {
   if (m_in.at_end()) return std::optional<RawMessage>();
   NB_TRY_ASSIGN(const std::uint8_t type, m_in.u8());
   if (type < static_cast<std::uint8_t>(MessageType::hello) ||
-      type > static_cast<std::uint8_t>(MessageType::basis_done)) {
+      type > static_cast<std::uint8_t>(MessageType::file_digest)) {
     return m_in.bad("unknown message type " + std::to_string(type));
   }
   NB_TRY_ASSIGN(const std::uint32_t length, m_in.u32());
@@ -163,5 +163,6 @@ template void FrameBuilder::add(const SignatureRequest&);
 template void FrameBuilder::add(const Signature&);
 template void FrameBuilder::add(const Copy&);
 template void FrameBuilder::add(const BasisDone&);
+template void FrameBuilder::add(const FileDigest&);
 
 }  // namespace nb::wire

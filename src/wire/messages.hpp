@@ -18,7 +18,7 @@
 
 namespace nb::wire {
 
-// On the wire: never renumber. 28-39 are kept for clones and compressed data.
+// On the wire: never renumber. 29-39 are kept for later.
 enum class MessageType : std::uint8_t {
   hello = 1,
   open = 2,
@@ -47,6 +47,7 @@ enum class MessageType : std::uint8_t {
   signature = 25,
   copy = 26,
   basis_done = 27,
+  file_digest = 28,
 };
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
@@ -156,6 +157,8 @@ enum class ReplyKind : std::uint8_t {
   same = 1,  // nothing to send
   list = 2,  // send the listing; wants will follow
   all = 3,   // nothing is there: send listing and small files, and the same for everything below
+  list_digests = 4,  // as list, with the digest of each regular file that is small or whose digest is known
+  here = 5,  // send listing and small files; what is below gets replies of its own
 };
 
 struct DirectoryReply {
@@ -173,7 +176,7 @@ struct Entry {
   fs::DeviceNumber node;                // device files
   std::string target;                   // symlinks
   std::optional<RelPath> link_to;       // hard links: the first member in protocol order; absent for that one itself
-  std::optional<hash::Digest> content;  // regular files, where contents are compared
+  std::optional<hash::Digest> content;  // regular files, where contents are compared or their digests asked for
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
@@ -183,7 +186,8 @@ void encode_entry(ByteWriter& out, const Entry& entry);
 Result<Entry> decode_entry(ByteReader& in);
 
 // A listing, in one or more parts. The digest of DirectoryMessage covers encode_metadata (or one zero byte for an
-// implied directory) followed by encode_entry of each entry, in order.
+// implied directory) followed by encode_entry of each entry, in order; where the reply was `list_digests`, without the
+// digests that were asked for.
 struct Listing {
   static constexpr auto k_type = MessageType::listing;
   std::uint64_t id = 0;
@@ -221,6 +225,16 @@ struct Want {
   FileKey file;
   std::uint64_t offset = 0;  // first byte wanted; always 0 in version 1
   std::optional<Basis> basis = {};
+  // The sink may have the content under another name: FileDigest, please, and no content yet. Then without a basis.
+  bool digest_first = false;
+};
+
+// Source to sink, the answer to a Want with digest_first. BasisDone says that the sink has the content; otherwise a
+// second Want for the same file comes.
+struct FileDigest {
+  static constexpr auto k_type = MessageType::file_digest;
+  FileKey file;
+  std::optional<hash::Digest> digest;  // none: it cannot be read as it was listed; the answer to the next Want tells
 };
 
 // Source to sink, before the content of a wanted file. `size` and `meta` are those of the file as opened, which may be
@@ -274,8 +288,8 @@ struct Signature {
   ByteView blob;  // into the received frame
 };
 
-// Sink to source: the delta of this file was good, and its listing may be forgotten. Where it was not, a second Want
-// without a basis comes for the same file, and its answer is the whole content.
+// Sink to source: the delta of this file was good, or its digest was enough; its listing may be forgotten. Where a delta
+// was not good, another Want without a basis comes for the same file, and its answer is the whole content.
 struct BasisDone {
   static constexpr auto k_type = MessageType::basis_done;
   FileKey file;
@@ -342,6 +356,8 @@ struct RunResult {
   std::uint64_t resumed_bytes = 0;   // taken from an interrupted stage
   std::uint64_t kept_aside = 0;      // entries whose metadata is kept in an attribute instead of set
   std::uint64_t problems = 0;        // per-file errors that the sink knows of, its own and the source's
+  std::uint64_t moved_bytes = 0;     // of files whose content the set had already
+  std::uint64_t files_moved = 0;
   bool durability_unsure = false;    // committed where the file system does not tell whether a sync succeeded
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the messages that ask for and carry file content: Want, FileBegin, Data, Hole, Copy, FileEnd,
+// Bodies of the messages that ask for and carry file content: Want, FileDigest, FileBegin, Data, Hole, Copy, FileEnd,
 // SmallFile. Content bytes are the rest of the body, so that they are copied once when sent and not at all when read.
 #include "base/assert.hpp"
 #include "wire/body.hpp"
@@ -10,6 +10,9 @@ namespace {
 constexpr std::uint8_t k_small_has_meta = 1;
 constexpr std::uint8_t k_want_has_basis = 1;
 constexpr std::uint8_t k_want_has_digest = 2;
+constexpr std::uint8_t k_want_digest_first = 4;
+constexpr std::uint8_t k_want_bits = k_want_has_basis | k_want_has_digest | k_want_digest_first;
+constexpr std::uint8_t k_file_digest_known = 1;
 
 // A length from 1 on such that offset + length stays a file offset.
 Result<std::uint64_t> check_length(const ByteReader& in, std::uint64_t offset, std::uint64_t length) {
@@ -47,7 +50,8 @@ struct Body<Want> {
     write_key(out, m.file);
     out.varint(m.offset);
     const bool has_digest = m.basis && m.basis->digest;
-    out.u8(static_cast<std::uint8_t>((m.basis ? k_want_has_basis : 0) | (has_digest ? k_want_has_digest : 0)));
+    out.u8(static_cast<std::uint8_t>((m.basis ? k_want_has_basis : 0) | (has_digest ? k_want_has_digest : 0) |
+                                     (m.digest_first ? k_want_digest_first : 0)));
     if (m.basis) out.varint(m.basis->size);
     if (has_digest) m.basis->digest->write(out);
   }
@@ -55,10 +59,31 @@ struct Body<Want> {
     Want m;
     NB_TRY_ASSIGN(m.file, read_key(in));
     NB_TRY_ASSIGN(m.offset, read_number(in, "offset", k_max_file_bytes));
-    NB_TRY_ASSIGN(const std::uint8_t bits, read_bits(in, "basis", k_want_has_basis | k_want_has_digest));
+    NB_TRY_ASSIGN(const std::uint8_t bits, read_bits(in, "basis", k_want_bits));
+    m.digest_first = (bits & k_want_digest_first) != 0;
+    if (m.digest_first && bits != k_want_digest_first) return in.bad("digest first with a basis");
     if (bits == k_want_has_digest) return in.bad("digest without a basis");
-    if (bits != 0) {
+    if ((bits & k_want_has_basis) != 0) {
       NB_TRY_ASSIGN(m.basis, read_basis(in, bits));
+    }
+    return m;
+  }
+};
+
+template <>
+struct Body<FileDigest> {
+  static constexpr std::string_view k_what = "file_digest";
+  static void write(ByteWriter& out, const FileDigest& m) {
+    write_key(out, m.file);
+    out.u8(m.digest ? k_file_digest_known : 0);
+    if (m.digest) m.digest->write(out);
+  }
+  static Result<FileDigest> read(ByteReader& in) {
+    FileDigest m;
+    NB_TRY_ASSIGN(m.file, read_key(in));
+    NB_TRY_ASSIGN(const std::uint8_t bits, read_bits(in, "flags", k_file_digest_known));
+    if (bits != 0) {
+      NB_TRY_ASSIGN(m.digest, read_digest(in, "digest"));
     }
     return m;
   }
@@ -182,6 +207,7 @@ struct Body<SmallFile> {
 };
 
 NB_WIRE_INSTANTIATE(Want);
+NB_WIRE_INSTANTIATE(FileDigest);
 NB_WIRE_INSTANTIATE(FileBegin);
 NB_WIRE_INSTANTIATE(Data);
 NB_WIRE_INSTANTIATE(Hole);

@@ -209,7 +209,7 @@ struct Body<DirectoryReply> {
   static Result<DirectoryReply> read(ByteReader& in) {
     DirectoryReply m;
     NB_TRY_ASSIGN(m.id, read_number(in, "id", k_max_directory_id));
-    NB_TRY_ASSIGN(const std::uint8_t kind, read_kind(in, "kind", static_cast<std::uint8_t>(ReplyKind::all)));
+    NB_TRY_ASSIGN(const std::uint8_t kind, read_kind(in, "kind", static_cast<std::uint8_t>(ReplyKind::here)));
     m.kind = static_cast<ReplyKind>(kind);
     return m;
   }

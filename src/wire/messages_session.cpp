@@ -67,6 +67,8 @@ void visit_result(Visitor& v, Message& m, std::uint64_t& committed, std::uint64_
   v.number(18, "kept_aside", m.kept_aside, k_any, optional);
   v.number(20, "problems", m.problems, k_any, optional);
   v.number(22, "durability_unsure", unsure, 1, optional);
+  v.number(24, "moved_bytes", m.moved_bytes, k_any, optional);
+  v.number(26, "files_moved", m.files_moved, k_any, optional);
 }
 
 // ErrorMessage and Problem differ in their meaning only.

@@ -89,7 +89,7 @@ TEST_CASE("what is staged is not found before it is confirmed", "[cache]") {
   f.manifest->flush();
   CHECK(f.manifest->find(path_of("x"), stat_of(staged_file(1))) == digest_number(1));
   CHECK_FALSE(f.manifest->find(path_of("x"), stat_of(staged_file(2))));
-  CHECK_FALSE(f.manifest->has_size(staged_file(2).size));
+  CHECK_FALSE(f.manifest->has_other(path_of("y"), staged_file(2).size, {}));
   CHECK(f.manifest->find_by_content(digest_number(2), staged_file(2).size).empty());
   f.manifest->confirm(path_of("x"), stat_of(staged_file(2)));
   CHECK_FALSE(f.manifest->find(path_of("x"), stat_of(staged_file(1))));
@@ -156,8 +156,12 @@ TEST_CASE("a content is found by size and digest", "[cache]") {
   commit(*f.manifest, "a/x", 1);
   commit(*f.manifest, "y", 1);
   commit(*f.manifest, "z", 2);
-  CHECK(f.manifest->has_size(101));
-  CHECK_FALSE(f.manifest->has_size(99));
+  CHECK(f.manifest->has_other(path_of("y"), 101, {}));
+  CHECK(f.manifest->has_other(path_of("new"), 102, {}));
+  CHECK(f.manifest->has_other(path_of("new"), 102, staged_file(2).mtime));
+  CHECK_FALSE(f.manifest->has_other(path_of("new"), 102, staged_file(3).mtime));
+  CHECK_FALSE(f.manifest->has_other(path_of("z"), 102, {}));
+  CHECK_FALSE(f.manifest->has_other(path_of("new"), 99, {}));
   CHECK(f.manifest->find_by_content(digest_number(1), 101).size() == 2);
   CHECK(f.manifest->find_by_content(digest_number(1), 101, 1).size() == 1);
   CHECK(f.manifest->find_by_content(digest_number(2), 102) == std::vector<RelPath>{path_of("z")});
@@ -315,7 +319,74 @@ TEST_CASE("a manifest that holds nothing finds nothing", "[cache]") {
   commit(*manifest, "x", 1);
   manifest->confirm_all([](const RelPath&) { return std::optional<nb::fs::Stat>(); });
   CHECK_FALSE(manifest->find(path_of("x"), stat_of(staged_file(1))));
-  CHECK_FALSE(manifest->has_size(101));
+  CHECK_FALSE(manifest->has_other(path_of("y"), 101, {}));
+  manifest->note_listing(path_of("d"), digest_number(1));
+  CHECK_FALSE(manifest->knows_listings());
+}
+
+TEST_CASE("a directory is found by its listing, and goes with its tree", "[cache]") {
+  Fixture f;
+  CHECK_FALSE(f.manifest->knows_listings());
+  f.manifest->note_listing(path_of("a/b"), digest_number(1));
+  f.manifest->note_listing(path_of("c"), digest_number(1));
+  f.manifest->note_listing(RelPath(), digest_number(2));
+  f.manifest->note_listing(path_of("c"), digest_number(3));
+  f.reopen();
+  CHECK(f.manifest->knows_listings());
+  CHECK(f.manifest->find_listing(digest_number(1)) == std::vector<RelPath>{path_of("a/b")});
+  CHECK(f.manifest->find_listing(digest_number(2)) == std::vector<RelPath>{RelPath()});
+  CHECK(f.manifest->find_listing(digest_number(3)) == std::vector<RelPath>{path_of("c")});
+  f.manifest->remove(path_of("a"));
+  CHECK(f.manifest->find_listing(digest_number(1)).empty());
+}
+
+TEST_CASE("extras of a directory are kept as they were last, and not too many", "[cache]") {
+  Fixture f;
+  const std::vector<std::string> names{"a", "b\nc"};
+  CHECK(f.manifest->extras(path_of("d")).empty());
+  f.manifest->note_extras(path_of("d"), names);
+  f.reopen();
+  CHECK(f.manifest->extras(path_of("d")) == names);
+  CHECK(f.manifest->extras(RelPath()).empty());
+  f.manifest->note_extras(path_of("d"), std::vector<std::string>(400, std::string(200, 'n')));
+  CHECK(f.manifest->extras(path_of("d")).empty());
+  f.manifest->note_extras(path_of("d"), names);
+  f.manifest->note_extras(path_of("d"), {});
+  CHECK(f.manifest->extras(path_of("d")).empty());
+}
+
+TEST_CASE("a copied file inherits the signature", "[cache]") {
+  Fixture f;
+  f.manifest->begin_run(k_first);
+  f.manifest->stage_piece(path_of("x"), 0, piece_bytes(1));
+  f.manifest->stage_piece(path_of("x"), 1, piece_bytes(2));
+  commit(*f.manifest, "x", 1);
+  f.manifest->stage_signature_of(path_of("y"), path_of("x"));
+  commit(*f.manifest, "y", 2);
+  f.manifest->remove(path_of("x"));
+  CHECK(f.manifest->piece(path_of("y"), 0) == piece_bytes(1));
+  CHECK(f.manifest->piece(path_of("y"), 1) == piece_bytes(2));
+  CHECK_FALSE(f.manifest->piece(path_of("y"), 2));
+}
+
+TEST_CASE("a manifest of the first schema is carried on", "[cache]") {
+  TempDirectory temp;
+  Warnings warnings;
+  {
+    const auto manifest = Manifest::open(temp.path(), warnings.sink());
+    manifest->begin_run(k_first);
+    commit(*manifest, "d/x", 1);
+  }
+  {
+    SQLite::Database database(temp.file("manifest.db"), SQLite::OPEN_READWRITE);
+    database.exec("DROP INDEX directories_by_listing; ALTER TABLE directories DROP COLUMN listing;"
+                  "ALTER TABLE directories DROP COLUMN extras; PRAGMA user_version = 1");
+  }
+  const auto manifest = Manifest::open(temp.path(), warnings.sink());
+  CHECK(manifest->find(path_of("d/x"), stat_of(staged_file(1))) == digest_number(1));
+  manifest->note_listing(path_of("d"), digest_number(5));
+  CHECK(manifest->find_listing(digest_number(5)) == std::vector<RelPath>{path_of("d")});
+  CHECK(warnings.texts.empty());
 }
 
 TEST_CASE("another process reads what was flushed while one writes", "[cache]") {

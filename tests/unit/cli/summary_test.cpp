@@ -35,15 +35,16 @@ TEST_CASE("what did not happen is not mentioned", "[cli]") {
   CHECK(summary_line(summary) == "pushed /data to rpi4:/pool: nothing to do, 0 B sent, 00:02");
 }
 
-TEST_CASE("problems, resumed data and kept attributes are mentioned", "[cli]") {
+TEST_CASE("problems, resumed and moved data and kept attributes are mentioned", "[cli]") {
   RunSummary summary = push_summary();
   summary.report.result.metadata_changed = 2;
   summary.report.result.resumed_bytes = 2048;
+  summary.report.result.moved_bytes = 3072;
   summary.report.result.kept_aside = 5;
   summary.report.problems = 1;
   CHECK(summary_line(summary) ==
         "pushed /data to rpi4:/pool: generation 7, 12 new, 3 changed, 2 with new attributes, 1 deleted, 4.2 MiB sent, "
-        "2.0 KiB resumed, 5 with attributes kept aside, 1 problem, 00:02");
+        "2.0 KiB resumed, 3.0 KiB moved there, 5 with attributes kept aside, 1 problem, 00:02");
 }
 
 TEST_CASE("a pull counts what it received, a dry run says that it was one", "[cli]") {

@@ -177,3 +177,73 @@ TEST_CASE("garbage instead of frames ends the session", "[session]") {
   REQUIRE(peer.stream().write(Bytes(1000, std::byte{0x55})).has_value());
   CHECK(peer.error().code == Errc::protocol);
 }
+
+namespace {
+
+// A set that has one large file, and a source that announces a second one of its size.
+class DigestAsked {
+ public:
+  explicit DigestAsked(const std::string& content) {
+    put(rig.source("image"), content);
+    rig.serve.limits = {};
+    REQUIRE(rig.push().has_value());
+    source.emplace(rig.pool());
+    image = file("image", content.size());
+    auto copy = file("new", content.size());
+    auto listing = source->listing(0, {image, copy});
+    source->peer.send(wire::DirectoryMessage{
+        0, RelPath(), 0, 2, scan::listing_digest(listing.own, listing.entries, *source->secret)});
+    REQUIRE(source->peer.receive<wire::DirectoryReply>().kind == wire::ReplyKind::list);
+    source->peer.send(listing);
+    hash::FileHasher hasher(*source->secret);
+    hasher.update(as_bytes(content));
+    digest = hasher.finish();
+    // The time of the first one differs too; it is its own basis.
+    const auto first = source->peer.receive<wire::Want>();
+    REQUIRE(first.file.index == 0);
+    CHECK(first.basis.has_value());
+    const auto want = source->peer.receive<wire::Want>();
+    REQUIRE(want.file == key);
+    REQUIRE(want.digest_first);
+    CHECK_FALSE(want.basis.has_value());
+    static_cast<void>(source->peer.receive<wire::DirectoryDone>());
+  }
+  Rig rig;
+  std::optional<HostileSource> source;
+  wire::Entry image;
+  const wire::FileKey key{0, 1};
+  hash::Digest digest;
+};
+
+}  // namespace
+
+TEST_CASE("what a source may say of a file whose digest was asked for", "[session]") {
+  const std::string content(100'000, 'i');
+  DigestAsked asked(content);
+  RawPeer& peer = asked.source->peer;
+  SECTION("its digest: that ends it") {
+    peer.send(wire::FileDigest{asked.key, asked.digest});
+    CHECK(peer.receive<wire::BasisDone>().file == asked.key);
+    peer.send(wire::FileDigest{asked.key, asked.digest});
+  }
+  SECTION("another digest: then the content is wanted") {
+    peer.send(wire::FileDigest{asked.key, hash::Digest{}});
+    const auto want = peer.receive<wire::Want>();
+    CHECK(want.file == asked.key);
+    CHECK_FALSE(want.digest_first);
+    peer.send(wire::FileDigest{asked.key, asked.digest});
+  }
+  SECTION("nothing: the same") {
+    peer.send(wire::FileDigest{asked.key, {}});
+    CHECK(peer.receive<wire::Want>().file == asked.key);
+    peer.send(wire::BasisDone{asked.key});
+  }
+  SECTION("its content at once") { peer.send(wire::FileBegin{asked.key, content.size(), {}}); }
+  SECTION("that it cannot be read") {
+    peer.send(wire::FileEnd{asked.key, wire::FileOutcome::unreadable, 5, {}});
+  }
+  SECTION("the digest of another file") { peer.send(wire::FileDigest{{0, 0}, asked.digest}); }
+  SECTION("the digest of a file that is not there") { peer.send(wire::FileDigest{{0, 2}, asked.digest}); }
+  SECTION("a message for signatures") { peer.send(wire::SignatureRequest{asked.key, 0}); }
+  CHECK(peer.error().code == Errc::protocol);
+}

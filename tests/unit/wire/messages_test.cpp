@@ -52,9 +52,9 @@ TEST_CASE("directory: limits", "[wire]") {
 }
 
 TEST_CASE("directory_reply, directory_done, phase: kinds and ids", "[wire]") {
-  for (const unsigned kind : {1U, 2U, 3U}) CHECK(refusal<DirectoryReply>(numbers({0, kind})) == "accepted");
+  for (const unsigned kind : {1U, 2U, 3U, 4U, 5U}) CHECK(refusal<DirectoryReply>(numbers({0, kind})) == "accepted");
   CHECK(refusal<DirectoryReply>(numbers({0, 0})) == "directory_reply: unknown value (kind)");
-  CHECK(refusal<DirectoryReply>(numbers({0, 4})) == "directory_reply: unknown value (kind)");
+  CHECK(refusal<DirectoryReply>(numbers({0, 6})) == "directory_reply: unknown value (kind)");
   CHECK(refusal<DirectoryReply>(numbers({k_max_directory_id + 1, 1})) == "directory_reply: value out of range (id)");
   CHECK(refusal<DirectoryDone>(numbers({k_max_directory_id + 1})) == "directory_done: value out of range (id)");
   for (const unsigned kind : {1U, 2U, 3U, 4U, 5U}) CHECK(refusal<Phase>(numbers({kind})) == "accepted");
@@ -80,7 +80,18 @@ TEST_CASE("want: a basis", "[wire]") {
   CHECK(refusal<Want>(with_digest({0, 0, 0, 3, 100})) == "accepted");
   CHECK(refusal<Want>(numbers({0, 0, 0, 3, 100})) == "want: truncated (basis digest)");
   CHECK(refusal<Want>(with_digest({0, 0, 0, 2})) == "want: digest without a basis");
-  CHECK(refusal<Want>(numbers({0, 0, 0, 4})) == "want: unknown bits (basis)");
+  CHECK(refusal<Want>(numbers({0, 0, 0, 8})) == "want: unknown bits (basis)");
+}
+
+TEST_CASE("want, file_digest: the digest first", "[wire]") {
+  CHECK(refusal<Want>(numbers({0, 0, 0, 4})) == "accepted");
+  CHECK(refusal<Want>(numbers({0, 0, 0, 5, 100})) == "want: digest first with a basis");
+  CHECK(refusal<Want>(with_digest({0, 0, 0, 6})) == "want: digest first with a basis");
+  CHECK(refusal<FileDigest>(numbers({0, 0, 0})) == "accepted");
+  CHECK(refusal<FileDigest>(with_digest({0, 0, 1})) == "accepted");
+  CHECK(refusal<FileDigest>(numbers({0, 0, 1})) == "file_digest: truncated (digest)");
+  CHECK(refusal<FileDigest>(numbers({0, 0, 2})) == "file_digest: unknown bits (flags)");
+  CHECK(refusal<FileDigest>(numbers({0, k_max_entries + 1, 0})) == "file_digest: value out of range (index)");
 }
 
 TEST_CASE("copy: ranges in both files", "[wire]") {

@@ -85,6 +85,9 @@ void add_content_samples(std::vector<NamedSample>& all) {
   const FileKey key{7, 300};
   all.push_back(named("want", Want{key, 65'536, Basis{80'000, sample_digest()}}));
   all.push_back(named("want_whole", Want{key, 0, {}}));
+  all.push_back(named("want_digest", Want{key, 0, {}, true}));
+  all.push_back(named("file_digest", FileDigest{key, sample_digest()}));
+  all.push_back(named("file_digest_none", FileDigest{key, {}}));
   all.push_back(named("file_begin", FileBegin{key, 70'000, sample_metadata(), ContentKind::delta}));
   all.push_back(named("data", Data{65'536, content()}));
   all.push_back(named("hole", Hole{65'536, 4096}));
@@ -168,6 +171,8 @@ RunResult sample_result() {
   result.kept_aside = 8;
   result.problems = 9;
   result.durability_unsure = true;
+  result.moved_bytes = 10;
+  result.files_moved = 11;
   return result;
 }
 
@@ -239,6 +244,7 @@ template std::string refusal<Copy>(ByteView);
 template std::string refusal<SignatureRequest>(ByteView);
 template std::string refusal<Signature>(ByteView);
 template std::string refusal<BasisDone>(ByteView);
+template std::string refusal<FileDigest>(ByteView);
 template std::string refusal<FileEnd>(ByteView);
 template std::string refusal<SmallFile>(ByteView);
 

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/mover.hpp"
+
+#include <algorithm>
+
+#include "base/failpoint.hpp"
+#include "fs/metadata.hpp"
+#include "session/interrupt.hpp"
+
+namespace nb::session {
+namespace {
+
+constexpr std::size_t k_copy_bytes = std::size_t{1} << 20;
+
+scan::ListerOptions lister_options(const hash::Secret& secret) {
+  return {scan::MetadataView::kept, scan::Compare::stat, nullptr, &secret, nullptr};
+}
+
+}  // namespace
+
+Mover::Mover(fs::Directory& root, txn::Transaction& transaction, Stager& stager, BasisStore& bases,
+             const hash::Secret& secret)
+    : m_root(root),
+      m_transaction(transaction),
+      m_stager(stager),
+      m_bases(bases),
+      m_secret(secret),
+      m_lister(lister_options(secret)) {}
+
+Result<fs::Directory*> Mover::live(const RelPath& path) {
+  if (m_live && m_live_path == path) return m_live.get();
+  NB_TRY_ASSIGN(m_live, m_root.open_directory_path(path));
+  m_live_path = path;
+  return m_live.get();
+}
+
+// --- Finding --------------------------------------------------------------------------------------------------------
+
+std::optional<RelPath> Mover::find_directory(const hash::Digest& listing) {
+  for (RelPath& path : m_bases.find_listing(listing)) {
+    if (live(path)) return std::move(path);
+  }
+  return std::nullopt;
+}
+
+// A new name is worth the question if its size is known. What replaces a file is more likely a new version of that,
+// which the question would have the source read twice: only a file that came from elsewhere brings another's mtime too.
+bool Mover::may_have(const RelPath& set_path, const wire::Entry& entry, const fs::Stat* present) {
+  const bool is_new = present == nullptr || present->type != fs::FileType::regular;
+  return m_bases.has_other(set_path, entry.size, is_new ? std::nullopt : std::optional(entry.meta.mtime));
+}
+
+// The regular file of that size at `from`, if there is one.
+std::optional<Mover::Candidate> Mover::look_at(const RelPath& from, std::uint64_t size) {
+  const auto parent = live(from.parent());
+  if (!parent) return std::nullopt;
+  auto listed = m_lister.read_one(**parent, from.parent(), from.name());
+  if (!listed || !*listed || (*listed)->entries.empty()) return std::nullopt;
+  Candidate candidate{std::move((*listed)->entries.front()), (*listed)->stats.front()};
+  const bool fits = candidate.stat.type == fs::FileType::regular &&
+                    candidate.entry.type == fs::FileType::regular && candidate.stat.size == size;
+  return fits ? std::optional(std::move(candidate)) : std::nullopt;
+}
+
+// An interrupted run may have linked this very file into the stage; that name is in the way of linking it again.
+void Mover::drop_leftover(const RelPath& set_path, const fs::Stat& candidate) {
+  const auto record = m_transaction.find_staged(set_path);
+  if (!record || !*record || (*record)->is_tree) return;
+  const std::string name = txn::Transaction::slot_name((*record)->slot);
+  const auto stat = m_transaction.slots().stat_at(name);
+  if (!stat || stat->inode != candidate.inode || stat->type != candidate.type) return;
+  static_cast<void>(m_transaction.slots().remove_file(name));
+}
+
+bool Mover::has_content(const RelPath& from, const fs::Stat& stat, const hash::Digest& digest) {
+  const auto known = m_bases.digest_of(from, stat);
+  if (known) return *known == digest;
+  const auto parent = live(from.parent());
+  if (!parent) return false;
+  const auto file = (*parent)->open_file(from.name(), fs::OpenMode::read);
+  if (!file) return false;
+  const auto before = (*file)->stat();
+  if (!before || !fs::is_same_state(*before, stat)) return false;
+  const auto made = scan::content_digest(**file, stat.size, m_secret);
+  const auto after = (*file)->stat();
+  return made && *made == digest && after && fs::is_same_state(*after, stat);
+}
+
+Result<bool> Mover::take_candidate(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
+                                   const hash::Digest& digest) {
+  auto candidate = look_at(from, file.size);
+  if (candidate && candidate->stat.links == 2) {
+    drop_leftover(set_path, candidate->stat);
+    candidate = look_at(from, file.size);
+  }
+  if (!candidate || !has_content(from, candidate->stat, digest)) return false;
+  const bool is_alike =
+      candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
+  const bool has_signature = file.size > hash::k_block_bytes && m_bases.digest_of(from, candidate->stat);
+  if (has_signature) m_bases.inherit(set_path, from);
+  NB_TRY(m_transaction.add_taken(encode(TakenFile{file, digest, from, candidate->stat, is_alike})));
+  ++m_taken;
+  return true;
+}
+
+Result<bool> Mover::take(const ExpectedFile& file, const RelPath& set_path, const hash::Digest& digest) {
+  for (const RelPath& from : m_bases.find_by_content(digest, file.size)) {
+    if (from == set_path) continue;
+    NB_TRY_ASSIGN(const bool taken, take_candidate(from, file, set_path, digest));
+    if (taken) return true;
+  }
+  return false;
+}
+
+Result<bool> Mover::take_from(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
+                              const hash::Digest& digest) {
+  const auto parent = live(from.parent());
+  if (!parent) return false;
+  const auto stat = (*parent)->stat_at(from.name());
+  if (!stat || stat->size != file.size || stat->mtime != file.meta.mtime) return false;
+  return take_candidate(from, file, set_path, digest);
+}
+
+// --- Taking ---------------------------------------------------------------------------------------------------------
+
+Status Mover::settle(const Staged& staged, const Lost& lost) {
+  if (m_taken == 0) return {};
+  NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
+  return m_transaction.for_each_taken([&](ByteView record) -> Status {
+    NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));
+    auto node = bring_in(taken);
+    if (!node) return lost(std::move(node.error()), taken.file.path);
+    ++m_files;
+    m_bytes += taken.file.size;
+    return staged(taken, *node);
+  });
+}
+
+// A second name for the file where its first one goes. That its state is the one that was checked says that content and
+// metadata are too, and that it has got no other name since.
+Result<StagedNode> Mover::bring_in(const TakenFile& taken) {
+  if (interrupt_requested()) return fail(Errc::interrupted, "");
+  NB_FAILPOINT("session.stage.take");
+  const auto gone = [&] { return fail(Errc::changed, taken.from.str() + " at the destination"); };
+  const auto parent = live(taken.from.parent());
+  if (!parent) return gone();
+  const auto stat = (*parent)->stat_at(taken.from.name());
+  if (!stat || stat->type != fs::FileType::regular) return gone();
+  const bool may_link = taken.is_alike && stat->links == 1 && fs::is_same_state(*stat, taken.state) &&
+                        m_departures->find(taken.from);
+  if (!may_link) return copy(taken, **parent);
+  NB_TRY_ASSIGN(fs::Directory * target, m_stager.directory(taken.file.spot));
+  const Status linked = (*parent)->link(taken.from.name(), *target, Stager::name_of(taken.file.spot));
+  if (!linked) return copy(taken, **parent);
+  NB_FAILPOINT("session.stage.linked");
+  return StagedNode{txn::ident_of(*stat), {}};
+}
+
+Result<StagedNode> Mover::copy(const TakenFile& taken, const fs::Directory& parent) {
+  NB_TRY(m_stager.check_space());
+  const auto from = parent.open_file(taken.from.name(), fs::OpenMode::read);
+  if (!from) return fail(Errc::changed, taken.from.str() + " at the destination");
+  const Spot& spot = taken.file.spot;
+  NB_TRY_ASSIGN(const auto to, m_stager.create_file(spot));
+  const Status filled = fill(taken, **from, *to);
+  if (!filled) {
+    NB_TRY_ASSIGN(fs::Directory * directory, m_stager.directory(spot));
+    NB_TRY(directory->remove_file(Stager::name_of(spot)));
+    return tl::make_unexpected(filled.error());
+  }
+  NB_TRY_ASSIGN(StagedNode node, m_stager.finish_file(spot, *to, taken.file.meta, taken.file.path.str()));
+  node.ident.size = taken.file.size;
+  return node;
+}
+
+// What shares the blocks of a file that is still as it was checked needs no reading.
+Status Mover::fill(const TakenFile& taken, fs::File& from, fs::File& to) {
+  NB_TRY_ASSIGN(const bool cloned, to.clone_from(from));
+  hash::Digest made;
+  if (cloned) {
+    NB_TRY_ASSIGN(const fs::Stat after, from.stat());
+    if (fs::is_same_state(after, taken.state)) return {};
+    NB_TRY(to.set_size(taken.file.size));
+    NB_TRY_ASSIGN(made, scan::content_digest(to, taken.file.size, m_secret));
+  } else {
+    NB_TRY_ASSIGN(made, copy_content(from, to, taken.file.size));
+  }
+  if (made == taken.digest) return {};
+  return fail(Errc::changed, taken.from.str() + " at the destination");
+}
+
+Result<hash::Digest> Mover::copy_content(fs::File& from, fs::File& to, std::uint64_t size) {
+  hash::FileHasher hasher(m_secret);
+  from.expect_sequential_read();
+  std::uint64_t at = 0;
+  while (at < size) {
+    NB_TRY_ASSIGN(const auto data, from.next_data(at));
+    const std::uint64_t start = data ? std::min(data->offset, size) : size;
+    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
+    hasher.update_zeros(start - at);
+    NB_TRY(copy_range(from, to, {start, end - start}, hasher));
+    at = end;
+  }
+  NB_TRY(to.set_size(size));
+  return hasher.finish();
+}
+
+Status Mover::copy_range(fs::File& from, fs::File& to, fs::Extent range, hash::FileHasher& hasher) {
+  m_buffer.resize(k_copy_bytes);
+  std::uint64_t done = 0;
+  while (done < range.length) {
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(range.length - done, m_buffer.size()));
+    const std::span<std::byte> piece = std::span(m_buffer).first(want);
+    NB_TRY_ASSIGN(const std::size_t got, fs::read_fully(from, range.offset + done, piece));
+    if (got < want) return fail(Errc::changed, "read at the destination");
+    hasher.update(piece);
+    NB_TRY(to.write_at(range.offset + done, piece));
+    to.start_writeback({range.offset + done, want});
+    done += want;
+    if (done % (64 * k_copy_bytes) == 0) NB_TRY(m_stager.check_space());
+  }
+  return {};
+}
+
+// --- Afterwards -----------------------------------------------------------------------------------------------------
+
+void Mover::drop_second_names(const std::function<RelPath(const RelPath&)>& set_path) {
+  if (m_taken == 0) return;
+  // What stays of it is found out when it is used.
+  static_cast<void>(m_transaction.for_each_taken([&](ByteView record) -> Status {
+    NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));
+    if (taken.is_alike && taken.file.size > hash::k_block_bytes) drop_second_name(taken, set_path(taken.file.path));
+    return {};
+  }));
+}
+
+void Mover::drop_second_name(const TakenFile& taken, const RelPath& set_path) {
+  const auto trash = m_departures->find(taken.from);
+  const auto parent = m_root.open_directory_path(set_path.parent());
+  if (!trash || !parent) return;
+  const auto stat = (*parent)->stat_at(set_path.name());
+  if (!stat || stat->links != 2) return;
+  const RelPath old = RelPath().child(txn::Transaction::slot_name(trash->slot)).join(trash->below);
+  const auto directory = m_transaction.trash().open_directory_path(old.parent());
+  if (!directory) return;
+  const auto second = (*directory)->stat_at(old.name());
+  if (!second || second->type != stat->type || second->inode != stat->inode) return;
+  static_cast<void>((*directory)->remove_file(old.name()));
+}
+
+}  // namespace nb::session

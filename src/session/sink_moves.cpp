@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink, part six: contents that the set has already under other names (Mover), and what a directory here has beyond
+// what its source has.
+#include <algorithm>
+
+#include "session/sink.hpp"
+
+namespace nb::session {
+
+// Where no directory was ever noted there is nothing that could have been renamed: what lies below a new directory is
+// taken without a further question.
+bool Sink::takes_all() { return !m_mover || !m_bases->knows_listings(); }
+
+// What is asked of the source about a directory that is new here.
+wire::ReplyKind Sink::reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory) {
+  const bool adopted = directory.location.adopted;
+  if (takes_all()) return adopted ? wire::ReplyKind::list : wire::ReplyKind::all;
+  if (message.entries > 0 && message.flags == 0) {
+    directory.moved_from = m_mover->find_directory(message.digest);
+  }
+  if (directory.moved_from) return wire::ReplyKind::list_digests;
+  return adopted ? wire::ReplyKind::list : wire::ReplyKind::here;
+}
+
+// Of what cannot be made here. Only a source that was told to send all below does so.
+Location Sink::given_up(const Location& location) {
+  Location at = location.given_up();
+  at.dropped = at.dropped && takes_all();
+  return at;
+}
+
+// The digests that were asked for are not part of what was announced.
+void Sink::add_to_digest(SinkDirectory& directory, std::vector<wire::Entry>& entries) const {
+  const bool is_plain = directory.reply != wire::ReplyKind::list_digests || has(wire::k_flag_checksum);
+  if (is_plain) return scan::add_to_listing_digest(*directory.listing, entries);
+  std::vector<std::optional<hash::Digest>> contents(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) std::swap(contents[i], entries[i].content);
+  scan::add_to_listing_digest(*directory.listing, entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) std::swap(contents[i], entries[i].content);
+}
+
+// Whether the set has the content of `entry`, as far as its digest came with the listing.
+Result<bool> Sink::take_listed(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file) {
+  if (!m_mover || entry.type != fs::FileType::regular || entry.link_to || !entry.content) return false;
+  const RelPath path = set_path(file.path);
+  bool taken = false;
+  if (directory.moved_from) {
+    NB_TRY_ASSIGN(taken, m_mover->take_from(directory.moved_from->child(entry.name), file, path, *entry.content));
+  }
+  if (!taken && entry.size > hash::k_block_bytes) {
+    NB_TRY_ASSIGN(taken, m_mover->take(file, path, *entry.content));
+  }
+  if (taken && file.shared) m_shared[file.path] = std::nullopt;
+  return taken;
+}
+
+// Large files only: small ones are not worth the way there and back.
+bool Sink::asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
+                           const fs::Stat* present) {
+  const bool is_begun = file.basis && file.basis->slot;
+  if (!m_mover || entry.type != fs::FileType::regular || entry.link_to || entry.content || is_begun) return false;
+  if (entry.size <= hash::k_block_bytes || rides_along(directory, entry)) return false;
+  return m_mover->may_have(set_path(file.path), entry, present);
+}
+
+Status Sink::on_file_digest(const wire::FileDigest& message) {
+  const auto it = m_expected.find(message.file);
+  const bool was_asked = it != m_expected.end() && it->second.digest_asked && m_asked.erase(message.file) != 0;
+  if (!was_asked) return fail(Errc::protocol, "file digest: not asked for");
+  ExpectedFile& file = it->second;
+  file.digest_asked = false;
+  if (message.digest) {
+    NB_TRY_ASSIGN(const bool taken, m_mover->take(file, set_path(file.path), *message.digest));
+    if (taken) {
+      file.owes_basis_done = true;
+      return settled(message.file);
+    }
+  }
+  m_to_ask.emplace_back(want_for(message.file, file));
+  return {};
+}
+
+wire::Want Sink::want_for(const wire::FileKey& key, const ExpectedFile& file) {
+  wire::Want want;
+  want.file = key;
+  want.digest_first = file.digest_asked;
+  if (file.basis && !file.digest_asked) want.basis = wire::Basis{file.basis->stat.size, file.basis->digest};
+  return want;
+}
+
+// The plan has ended: what was taken comes into the stage.
+Status Sink::settle_moves() {
+  if (!m_mover) return {};
+  NB_TRY(m_mover->settle(
+      [this](const TakenFile& taken, const StagedNode& node) {
+        return staged(taken.file, node, taken.digest, taken.file.meta, taken.file.size);
+      },
+      [this](Error error, const RelPath& path) { return per_file(tl::make_unexpected(std::move(error)), path); }));
+  m_result.files_moved = m_mover->files();
+  m_result.moved_bytes = m_mover->bytes();
+  return {};
+}
+
+// --- Extras ---------------------------------------------------------------------------------------------------------
+
+// The directory's listing, as announced, for the next runs. With -c it has other digests, which would not be met again.
+void Sink::note_listing(const SinkDirectory& directory) {
+  if (m_mover && directory.flags == 0 && !has(wire::k_flag_checksum)) {
+    m_bases->note_listing(set_path(directory.path), directory.announced);
+  }
+}
+
+// Whether a live directory is what was announced but for names that were found to be extras before. That the digests
+// are the same proves that the other names are all that the source has: the record itself is only a hint, so it may be
+// written by runs that commit nothing or fail.
+bool Sink::is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory) {
+  const auto& found = *directory.present;
+  if (!m_mover || found.partial || found.entries.size() <= message.entries) return false;
+  const std::vector<std::string> names = m_bases->extras(set_path(directory.path));
+  if (names.size() + message.entries < found.entries.size()) return false;
+  Bytes encoded;
+  ByteWriter out(encoded);
+  std::uint64_t kept = 0;
+  for (std::size_t i = 0; i < found.entries.size(); ++i) {
+    if (std::binary_search(names.begin(), names.end(), found.entries[i].name)) {
+      directory.extra_indices.push_back(i);
+      continue;
+    }
+    wire::encode_entry(out, found.entries[i]);
+    ++kept;
+  }
+  hash::FileHasher listing = scan::begin_listing_digest(found.own, *m_options.secret);
+  listing.update(encoded);
+  return kept == message.entries && listing.finish() == message.digest;
+}
+
+// What --delete takes away where no listing is needed.
+Status Sink::remove_known_extras(SinkDirectory& directory) {
+  if (!has(wire::k_flag_delete)) return {};
+  directory.own = directory.present->own;
+  for (const std::size_t index : directory.extra_indices) NB_TRY(remove_extra(directory, index));
+  m_bases->note_extras(set_path(directory.path), directory.extras);
+  return end_live_directory(directory);
+}
+
+}  // namespace nb::session
