@@ -151,6 +151,7 @@ class Sink {
   [[nodiscard]] RelPath set_path(const RelPath& path) const;
   void item(std::string change, const RelPath& path, std::string detail = {});
   void differs() { ++m_result.differences; }
+  [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
   [[nodiscard]] bool has(wire::OpenFlag flag) const { return (m_options.flags & flag) != 0; }
 
@@ -159,6 +160,7 @@ class Sink {
   SinkOptions m_options;
   Reporter& m_reporter;
   scan::Lister m_lister;
+  std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
   std::optional<BasisStore> m_bases;  // commit mode

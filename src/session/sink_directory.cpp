@@ -247,7 +247,7 @@ Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {
   const Location& at = directory.location;
   if (at.where == Where::live) {
     NB_TRY_ASSIGN(fs::Directory * handle, live(directory.path));
-    return m_lister.read(*handle, directory.path);
+    return m_lister.read(*handle, directory.path, beside());
   }
   const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
   NB_TRY_ASSIGN(const auto handle, m_target.transaction->slots().open_directory_path(slot.join(at.below)));

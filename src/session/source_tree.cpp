@@ -55,7 +55,7 @@ Status SourceTree::add(const std::string& source, const std::optional<std::strin
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
     m_single_name = stat.type == fs::FileType::directory ? std::nullopt : path.name;
   }
-  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name)});
+  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name), source, nullptr});
   return {};
 }
 
@@ -104,6 +104,12 @@ std::vector<std::string> SourceTree::mounted_sources() const {
   return mounted;
 }
 
+void SourceTree::read_beside(const std::string& source, const std::shared_ptr<scan::KeptAside>& kept) {
+  for (Root& root : m_roots) {
+    if (root.named == source) root.kept = kept;
+  }
+}
+
 Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path) {
   if (path.is_root()) return m_roots[origin].directory.get();
   if (m_cached && m_cached_origin == origin && m_cached_path == path) return m_cached.get();
@@ -120,11 +126,11 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
     Root& root = m_roots[i];
     const auto origin = static_cast<std::uint16_t>(i);
     if (!root.only) {
-      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath()));
+      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get()));
       parts.emplace_back(origin, std::move(listed));
       continue;
     }
-    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only));
+    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get()));
     if (!listed) {
       listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
     }
@@ -137,13 +143,13 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
   if (directory.path.is_root()) return list_root(lister);
   if (m_roots.size() == 1) {
     NB_TRY_ASSIGN(fs::Directory * handle, at(0, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(0)));
     return SourceListing{std::move(listed), {}};
   }
   std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
   for (const std::uint16_t origin : directory.origins) {
     NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(origin)));
     parts.emplace_back(origin, std::move(listed));
   }
   return merge(std::move(parts));
