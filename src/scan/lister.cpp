@@ -114,7 +114,10 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptA
   out.entries.reserve(names.size());
   out.stats.reserve(names.size());
   for (const fs::NamedType& item : names) {
-    if (is_reserved_name(item.name)) continue;
+    if (is_reserved_name(item.name)) {
+      out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
+      continue;
+    }
     if (path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
       out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + path.str() + "/" + item.name});
       out.partial = true;

@@ -38,6 +38,7 @@ struct Listed {
   std::vector<wire::Entry> entries;  // sorted by name
   std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
   std::vector<Error> problems;       // names that could not be read; entries lacks them
+  bool holds_set = false;            // it is the root of a file set
   bool partial = false;              // some name may be missing: nothing may be deleted here
 };
 

@@ -139,6 +139,11 @@ Status Sink::take(const wire::RawMessage& message) {
       m_reporter.received(body);
       return {};
     }
+    case notice: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Notice>(message.body));
+      m_reporter.advise(body.text);
+      return {};
+    }
     case phase: {
       NB_TRY(wire::decode_message<wire::Phase>(message.body));
       return {};

@@ -89,6 +89,7 @@ class Sink {
   Status adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover leftover);
   Status give_up(SinkDirectory& directory, Error error);
   Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
+  Status guard_nested(const SinkDirectory& directory) const;
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
 

@@ -231,6 +231,7 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
     directory.reply = wire::ReplyKind::same;
     return false;
   }
+  if (listed->holds_set && at.where == Where::live && m_options.mode != SinkMode::verify) NB_TRY(guard_nested(directory));
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
@@ -241,6 +242,13 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   directory.reply = wire::ReplyKind::same;
   m_ancestors.back().directories = directories_in(found.entries);
   return false;
+}
+
+// What lies in a nested set is that set's to change, with its own generations.
+Status Sink::guard_nested(const SinkDirectory& directory) const {
+  const RelPath path = set_path(directory.path);
+  if (path.is_root()) return {};
+  return fail(Errc::nested_set, path.str() + "/; push to it by its own path, or leave it out with --exclude");
 }
 
 Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {

@@ -441,6 +441,11 @@ Status Source::take(const wire::RawMessage& message) {
       m_reporter.item(item);
       return {};
     }
+    case notice: {
+      NB_TRY_ASSIGN(const auto notice, wire::decode_message<wire::Notice>(message.body));
+      m_reporter.advise(notice.text);
+      return {};
+    }
     case phase: {
       NB_TRY_ASSIGN(const auto phase, wire::decode_message<wire::Phase>(message.body));
       m_reporter.phase(phase.kind);

@@ -47,6 +47,7 @@ enum class MessageType : std::uint8_t {
   signature = 25,
   copy = 26,
   basis_done = 27,
+  notice = 28,
 };
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
@@ -318,6 +319,12 @@ struct Item {
   std::string change;  // rsync's 11 characters, or "*deleting"
   RelPath path;
   std::string detail;  // " -> target" and the like
+};
+
+// What a person who watches may want to know; nothing went wrong.
+struct Notice {
+  static constexpr auto k_type = MessageType::notice;
+  std::string text;
 };
 
 enum class PhaseKind : std::uint8_t { compare = 1, transfer = 2, sync = 3, commit = 4, cleanup = 5 };

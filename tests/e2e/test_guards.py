@@ -96,6 +96,49 @@ class Guards(Pushed):
         self.assert_same_tree(self.source, self.sink)
 
 
+class NestedSets(Pushed):
+    """A set of its own inside the destination: nothing from above reaches into it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.inner = self.sink / "keep/inner"
+        self.inner.parent.mkdir()
+        outcome = self.run_ok("init", self.inner)
+        self.assertIn(f"lies inside the file set at {self.sink}".encode(), outcome.stderr, outcome.text)
+        self.run_ok("push", f"{self.source}/sub/", self.inner)
+        (self.sink / "keep/extra").write_text("not in the source")
+        self.nested = tree.snapshot(self.inner)
+
+    def test_delete_spares_it(self) -> None:
+        for carrier in ("local", "fake"):
+            with self.subTest(carrier=carrier):
+                (self.sink / "keep/extra").write_text("not in the source")
+                outcome = self.run_ok("push", "-v", "--delete", *self.world.carrier_options(carrier),
+                                      f"{self.source}/", self.world.far(self.sink, carrier))
+                self.assertIn(b"keep/inner/ is a file set of its own and stays", outcome.stderr, outcome.text)
+                self.assertFalse((self.sink / "keep/extra").exists(), "what is beside it goes")
+                self.assert_same_tree(self.nested, self.inner)
+        self.run_ok("verify", f"{self.source}/sub/", self.inner)
+
+    def test_it_is_not_replaced_by_a_file(self) -> None:
+        (self.source / "keep").write_text("a file")
+        self.run_code(opt.PARTIAL, *self.push("--delete"))
+        self.assert_same_tree(self.nested, self.inner)
+
+    def test_a_push_from_above_does_not_write_into_it(self) -> None:
+        (self.source / "keep/inner").mkdir(parents=True)
+        (self.source / "keep/inner/e").write_text("from above")
+        (self.source / "a").write_text("changed")
+        before = tree.snapshot(self.sink)
+        outcome = self.run_code(opt.NESTED_SET, *self.push("--delete"))
+        self.assertIn(b"keep/inner/; push to it by its own path", outcome.stderr, outcome.text)
+        self.assert_same_tree(before, self.sink, "nothing is changed")
+        self.run_code(opt.NESTED_SET, *self.push("-n"))
+        self.run_ok(*self.push("--delete", "--exclude", "/keep/inner"))
+        self.assert_same_tree(self.nested, self.inner)
+        self.run_ok("push", f"{self.source}/keep/inner/", self.inner)
+
+
 class Paths(Pushed):
     """What belongs together stays together, and one bad path does not end a run."""
 
