@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/failpoint.hpp"
 #include "fs/metadata.hpp"
 
 namespace nb::scan {
@@ -90,12 +91,15 @@ Status Lister::add(Reading& reading, const fs::Stat& stat, std::string_view name
   return {};
 }
 
-// A name that has gone since the directory was listed is simply not there; any other error leaves a gap.
+// A name that has gone since the directory was listed leaves no gap, any other error does.
 Status Lister::add_named(Reading& reading, std::string_view name) {
   Listed& out = reading.out;
   const auto stat = reading.directory.stat_at(name);
   Status done = stat ? add(reading, *stat, name) : tl::make_unexpected(stat.error());
-  if (!done && done.error().code != Errc::not_found) {
+  if (done) return {};
+  if (done.error().code == Errc::not_found) {
+    out.vanished.push_back(reading.path.child(name).str());
+  } else {
     out.problems.push_back(done.error());
     out.problems.back().context = "read " + reading.path.child(name).str();
     out.problems.back().code = Errc::unreadable;
@@ -111,6 +115,7 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptA
   const Status limited = limit_attributes(*out.own);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
+  NB_FAILPOINT("scan.names_read");
   out.entries.reserve(names.size());
   out.stats.reserve(names.size());
   for (const fs::NamedType& item : names) {

@@ -37,6 +37,7 @@ struct Listed {
   std::optional<fs::Metadata> own;   // of the directory; absent where only names in it were asked for
   std::vector<wire::Entry> entries;  // sorted by name
   std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
+  std::vector<std::string> vanished; // paths that were gone between the list of names and the look at them
   std::vector<Error> problems;       // names that could not be read; entries lacks them
   bool holds_set = false;            // it is the root of a file set
   bool partial = false;              // some name may be missing: nothing may be deleted here

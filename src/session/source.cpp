@@ -151,6 +151,7 @@ Status Source::scan_next() {
   auto listing = read(directory, flags);
   if (!listing) return tl::make_unexpected(listing.error());
   count(*listing);
+  if (listing->empty_source) flags |= wire::k_directory_empty_source;
   if ((flags & wire::k_directory_foreign) == 0) push_children(directory, *listing, directory.stat.device);
   return announce(directory, std::move(*listing), flags);
 }
@@ -170,6 +171,7 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
     return empty;
   }
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);
+  for (const std::string& gone : listing->listed.vanished) m_reporter.problem({Errc::vanished, 0, gone});
   // What a source that is missing would have had here is not known.
   if (listing->listed.partial || !m_tree.problems().empty()) flags |= wire::k_directory_partial;
   if ((flags & wire::k_directory_foreign) != 0) {

@@ -27,6 +27,7 @@ struct SourceDirectory {
 
 struct SourceListing {
   scan::Listed listed;                   // merged
+  bool empty_source = false;             // one of the sources begins here and has nothing
   std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
@@ -68,6 +69,8 @@ class SourceTree {
   SourceTree() = default;
   Status add(const std::string& source, const std::optional<std::string>& stay_within);
   Result<fs::Directory*> at(std::uint16_t origin, const RelPath& path);
+  // Whether that source is this very directory.
+  [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);
 
   std::vector<Root> m_roots;
