@@ -49,7 +49,7 @@ Result<std::string> set_aside(const std::string& path) {
   if (!aside) return fail(Errc::exists, path + ".damaged-N");
   if (::rename(path.c_str(), aside->c_str()) != 0) return fail_errno("rename " + path);
   // A journal that stayed behind would be replayed into the new file.
-  for (const char* suffix : {"-wal", "-shm"}) {
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
     if (::rename((path + suffix).c_str(), (*aside + suffix).c_str()) != 0 && errno != ENOENT) {
       return fail_errno("rename " + path + suffix);
     }
@@ -88,16 +88,25 @@ const char* exact_vfs() {
   return k_registered ? k_name : nullptr;
 }
 
-Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path, PathRule rule) {
-  NB_TRY(open_private_file(path, rule));
-  const char* vfs = rule == PathRule::exact ? exact_vfs() : "";
+Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path, const Schema& schema) {
+  if (schema.access == FileAccess::write) NB_TRY(open_private_file(path, schema.path_rule));
+  const char* vfs = schema.path_rule == PathRule::exact ? exact_vfs() : "";
   if (vfs == nullptr) return fail(Errc::unsupported, path);
+  // Falls back to reading by itself, and has to write where it reads after a crash.
   return std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, k_busy_ms, vfs);
+}
+
+void choose_journal(SQLite::Database& database, const Schema& schema) {
+  if (schema.access == FileAccess::read) return;
+  const bool later = schema.durability == Durability::later;
+  database.exec(later ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
+  database.exec(later ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+  if (later) database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
 }
 
 Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, const Schema& schema,
                                                     Suspicion suspicion) {
-  NB_TRY_ASSIGN(auto database, connect(path, schema.path_rule));
+  NB_TRY_ASSIGN(auto database, connect(path, schema));
   const int version = schema_version(*database);
   if (version < 0 || version > schema.version()) {
     return fail(Errc::unsupported, path + " was written by a newer nbackup (schema " + std::to_string(version) + ")");
@@ -105,9 +114,7 @@ Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, con
   if (suspicion == Suspicion::damaged && database->execAndGet("PRAGMA quick_check(1)").getString() != "ok") {
     throw SQLite::Exception("quick_check found damage", SQLITE_CORRUPT);
   }
-  database->exec("PRAGMA journal_mode = WAL");
-  database->exec("PRAGMA synchronous = NORMAL");
-  database->exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
+  choose_journal(*database, schema);
   if (version < schema.version()) migrate(*database, schema);
   for (const char* probe : schema.probes) database->exec(probe);
   return database;
@@ -122,8 +129,12 @@ bool means_damage(const SQLite::Exception& error) {
 }
 
 Result<OpenedDatabase> open_database(const std::string& path, const Schema& schema, Suspicion suspicion) {
-  NB_TRY_ASSIGN(const Fd lock, lock_beside(path, schema.path_rule));
   OpenedDatabase opened;
+  if (schema.access == FileAccess::read) {
+    NB_TRY_ASSIGN(opened.database, open_file(path, schema, suspicion));
+    return opened;
+  }
+  NB_TRY_ASSIGN(const Fd lock, lock_beside(path, schema.path_rule));
   try {
     NB_TRY_ASSIGN(opened.database, open_file(path, schema, suspicion));
     return opened;

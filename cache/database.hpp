@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening one of our SQLite files: private, in WAL mode, its schema brought up to date step by step, a damaged file set
+// Opening one of our SQLite files: private, in WAL mode unless it must be durable at once, its schema brought up to date step by step, a damaged file set
 // aside. The only user is store.cpp. The files differ in their Schema alone (client_schema.hpp, manifest_schema.hpp).
 #pragma once
 
@@ -19,10 +19,21 @@ enum class PathRule : std::uint8_t {
   exact,  // the kernel gets it as it stands and no symlink is opened: "/proc/self/fd/N/name" stays with that directory
 };
 
+enum class Durability : std::uint8_t {
+  later,   // WAL: a power cut may take the last transactions, never a part of one
+  at_once, // a rollback journal, each commit synced; works where shared memory does not, and on read-only media
+};
+enum class FileAccess : std::uint8_t {
+  write,
+  read,  // nothing is made, brought up to date or set aside; works on media that cannot be written
+};
+
 struct Schema {
   std::span<const char* const> migrations;  // step i brings version i to i + 1; the size is the present version
   std::span<const char* const> probes;      // queries that touch every table: a foreign schema shows at once
   PathRule path_rule = PathRule::user;
+  Durability durability = Durability::later;
+  FileAccess access = FileAccess::write;
 
   [[nodiscard]] int version() const { return static_cast<int>(migrations.size()); }
 };

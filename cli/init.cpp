@@ -10,13 +10,23 @@
 #include "cli/terminal.hpp"
 #include "fs/posix_directory.hpp"
 #include "txn/file_set.hpp"
+#include "txn/locate.hpp"
 
 namespace nb::cli {
 namespace {
 
+// A set inside another one is legitimate, and easily a slip.
+void warn_if_nested(const std::string& path) {
+  const auto outer = txn::locate_set(path, std::nullopt);
+  if (!outer || !outer->is_set || outer->below.is_root()) return;
+  print_message(escape(path) + " lies inside the file set at " + escape(outer->root_path) +
+                "; from now on a push to that one keeps out of it");
+}
+
 // Returns the new set's UUID as text.
 Result<std::string> make_set(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno("mkdir " + path);
+  warn_if_nested(path);
   NB_TRY_ASSIGN(auto root, fs::open_user_directory(path));
   NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::generate());
   auto set = txn::FileSet::create(std::move(root), txn::Lifetime::permanent, secret);

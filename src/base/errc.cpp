@@ -53,6 +53,7 @@ constexpr std::array k_table{
     ErrcInfo{Errc::foreign_edit, "foreign-edit", per_file, 23, "changed by someone else during the commit"},
     ErrcInfo{Errc::read_only, "read-only", permanent, 11, "cannot be written to"},
     ErrcInfo{Errc::internal, "internal", permanent, 14, "internal error of nbackup"},
+    ErrcInfo{Errc::nested_set, "nested-set", permanent, 52, "another file set lies inside this one"},
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ enum class Errc : std::uint16_t {
   foreign_edit = 39,
   read_only = 40,
   internal = 41,
+  nested_set = 42,
 };
 
 struct ErrcInfo {

@@ -39,7 +39,7 @@ class Node {
   [[nodiscard]] virtual std::optional<std::string> file_system_identity() const = 0;
   virtual Status set_owner(Owner owner) = 0;           // clears set-id bits, as chown(2): set the mode after it
   virtual Status set_mode(std::uint32_t mode) = 0;     // 07777 bits; Errc::unsupported on a symlink
-  virtual Status set_mtime(Timestamp mtime) = 0;       // atime stays; the file system may round (compare stat())
+  virtual Status set_mtime(Timestamp mtime) = 0;       // atime: now; the file system may round (compare stat())
   virtual Status set_xattr(const std::string& name, std::string_view value) = 0;
   virtual Status remove_xattr(const std::string& name) = 0;
 };

@@ -203,6 +203,7 @@ class Keeper {
     }
     if (!is_refusal(set.error())) return tl::make_unexpected(set.error());
     m_kept.lost.push_back(kind);
+    m_kept.beside.push_back({name, std::string(value)});
     return false;
   }
 
@@ -217,8 +218,10 @@ class Keeper {
     // An ACL or a new owner may have changed the mode since m_now, so it is always set.
     const Status set = m_node.set_mode(wanted);
     if (!set && !is_refusal(set.error())) return set;
+    if (set) m_mode_set = wanted;
     if (set) m_kept.literal.mode = wanted;
-    return set || m_stat_needed ? Status{} : stat_text();
+    if (!set && !m_stat_needed) NB_TRY(stat_text());
+    return {};
   }
 
   Status stat_text() {
@@ -236,6 +239,8 @@ class Keeper {
     NB_TRY_ASSIGN(const Stat after, m_node.stat());
     m_kept.literal.mtime = after.mtime;
     m_kept.literal.mode = after.mode;
+    // FAT takes a mode that it does not keep.
+    if (m_mode_set && after.mode != *m_mode_set && !m_stat_needed) NB_TRY(stat_text());
     if (after.mtime == m_meant.meta.mtime) return {};
     const Timestamp& wanted = m_meant.meta.mtime;
     const std::string text =
@@ -250,6 +255,7 @@ class Keeper {
   const Meant& m_meant;
   Kept m_kept;
   bool m_stat_needed = false;
+  std::optional<std::uint32_t> m_mode_set;
   bool m_owner_refused = false;
 };
 

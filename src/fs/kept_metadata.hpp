@@ -33,7 +33,8 @@ Meant meant_of(const Stat& stat, Xattrs xattrs);
 struct Kept {
   Metadata literal;               // what the inode now really has
   bool aside = false;             // something is kept in an attribute instead of set
-  std::vector<std::string> lost;  // kinds that could be neither set nor kept: "owner", "xattr user.x"
+  std::vector<std::string> lost;  // kinds that could be neither set nor kept so: "owner", "xattr user.x"
+  Xattrs beside;                  // of these, the attributes that were refused: to be kept somewhere else
 };
 
 // Gives `node`, a staged inode whose type is `actual`, everything `meant` asks for, and keeps aside what it refuses.

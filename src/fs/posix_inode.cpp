@@ -122,7 +122,8 @@ Status set_mode(Inode inode, std::uint32_t mode) {
 
 Status set_mtime(Inode inode, Timestamp mtime) {
   NB_ASSERT(mtime.nsec < 1'000'000'000);
-  const std::array<timespec, 2> times{timespec{0, UTIME_OMIT},
+  // Not UTIME_OMIT for atime: file systems on libfuse 2 then do nothing, and say that it was done.
+  const std::array<timespec, 2> times{timespec{0, UTIME_NOW},
                                       timespec{mtime.sec, static_cast<decltype(timespec::tv_nsec)>(mtime.nsec)}};
   if (inode.access == Access::full) {
     if (::futimens(inode.fd, times.data()) != 0) return fail_errno("utimensat");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/failpoint.hpp"
 #include "fs/metadata.hpp"
 
 namespace nb::scan {
@@ -28,15 +29,20 @@ void normalise(wire::Entry& entry) {
 
 }  // namespace
 
-Result<fs::Metadata> Lister::own_metadata(const fs::Directory& directory) const {
-  NB_TRY_ASSIGN(const fs::Stat stat, directory.stat());
-  NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs());
+Result<fs::Metadata> Lister::own_metadata(const Reading& reading) const {
+  NB_TRY_ASSIGN(const fs::Stat stat, reading.directory.stat());
+  NB_TRY_ASSIGN(fs::Xattrs xattrs, reading.directory.xattrs());
+  xattrs = with_aside(std::move(xattrs), reading.aside, reading.path, stat.type);
   return meant_under(m_options.view, stat, std::move(xattrs)).meta;
 }
 
-Status Lister::fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const {
+Status Lister::fill(const Reading& reading, const fs::Stat& stat, wire::Entry& entry) const {
   if (entry.type == fs::FileType::directory) return {};
+  fs::Directory& directory = reading.directory;
   NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs_at(entry.name));
+  if (reading.aside != nullptr) {
+    xattrs = with_aside(std::move(xattrs), reading.aside, reading.path.child(entry.name), stat.type);
+  }
   fs::Meant file = meant_under(m_options.view, stat, std::move(xattrs));
   entry.type = file.type;
   entry.meta = std::move(file.meta);
@@ -70,13 +76,14 @@ Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat
   return digest;
 }
 
-Status Lister::add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name,
-                   Listed& out) {
+Status Lister::add(Reading& reading, const fs::Stat& stat, std::string_view name) {
+  const RelPath& path = reading.path;
+  Listed& out = reading.out;
   wire::Entry entry;
   entry.name = name;
   entry.type = stat.type;
   entry.link_to = m_links.first_of(stat, path.child(name));
-  NB_TRY(fill(directory, stat, entry));
+  NB_TRY(fill(reading, stat, entry));
   const Status limited = limit_attributes(entry.meta);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.child(name).str() + limited.error().context});
   out.entries.push_back(std::move(entry));
@@ -84,29 +91,38 @@ Status Lister::add(fs::Directory& directory, const RelPath& path, const fs::Stat
   return {};
 }
 
-// A name that has gone since the directory was listed is simply not there; any other error leaves a gap.
-Status Lister::add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out) {
-  const auto stat = directory.stat_at(name);
-  Status done = stat ? add(directory, path, *stat, name, out) : tl::make_unexpected(stat.error());
-  if (!done && done.error().code != Errc::not_found) {
+// A name that has gone since the directory was listed leaves no gap, any other error does.
+Status Lister::add_named(Reading& reading, std::string_view name) {
+  Listed& out = reading.out;
+  const auto stat = reading.directory.stat_at(name);
+  Status done = stat ? add(reading, *stat, name) : tl::make_unexpected(stat.error());
+  if (done) return {};
+  if (done.error().code == Errc::not_found) {
+    out.vanished.push_back(reading.path.child(name).str());
+  } else {
     out.problems.push_back(done.error());
-    out.problems.back().context = "read " + path.child(name).str();
+    out.problems.back().context = "read " + reading.path.child(name).str();
     out.problems.back().code = Errc::unreadable;
     out.partial = true;
   }
   return {};
 }
 
-Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
-  Listed out;
-  NB_TRY_ASSIGN(out.own, own_metadata(directory));
+Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptAside* aside) {
+  Reading reading{directory, path, aside, {}};
+  Listed& out = reading.out;
+  NB_TRY_ASSIGN(out.own, own_metadata(reading));
   const Status limited = limit_attributes(*out.own);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
+  NB_FAILPOINT("scan.names_read");
   out.entries.reserve(names.size());
   out.stats.reserve(names.size());
   for (const fs::NamedType& item : names) {
-    if (is_reserved_name(item.name)) continue;
+    if (is_reserved_name(item.name)) {
+      out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
+      continue;
+    }
     if (path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
       out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + path.str() + "/" + item.name});
       out.partial = true;
@@ -115,16 +131,17 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path) {
     const bool excluded =
         m_options.rules && m_options.rules->check(path.child(item.name), item.type) == filter::Verdict::exclude;
     if (excluded) continue;
-    NB_TRY(add_named(directory, path, item.name, out));
+    NB_TRY(add_named(reading, item.name));
   }
-  return out;
+  return std::move(out);
 }
 
-Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const RelPath& path, std::string_view name) {
-  Listed out;
-  NB_TRY(add_named(directory, path, name, out));
-  if (out.entries.empty() && out.problems.empty()) return std::nullopt;
-  return out;
+Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const RelPath& path, std::string_view name,
+                                               KeptAside* aside) {
+  Reading reading{directory, path, aside, {}};
+  NB_TRY(add_named(reading, name));
+  if (reading.out.entries.empty() && reading.out.problems.empty()) return std::nullopt;
+  return std::move(reading.out);
 }
 
 Status limit_attributes(fs::Metadata& meta) {
@@ -137,6 +154,17 @@ Status limit_attributes(fs::Metadata& meta) {
   if (fits && bytes <= wire::k_max_xattrs_bytes) return {};
   meta.xattrs.clear();
   return fail(Errc::metadata_lost, ": more attributes than the 1 MiB that one entry may carry, or one over 64 KiB");
+}
+
+fs::Xattrs with_aside(fs::Xattrs xattrs, KeptAside* aside, const RelPath& path, fs::FileType type) {
+  if (aside == nullptr) return xattrs;
+  // One that is set as well is newer: whatever could set it would not have kept it.
+  for (fs::Xattr& kept : aside->find(path, type)) {
+    const auto same = [&kept](const fs::Xattr& each) { return each.name == kept.name; };
+    if (std::none_of(xattrs.begin(), xattrs.end(), same)) xattrs.push_back(std::move(kept));
+  }
+  std::sort(xattrs.begin(), xattrs.end());
+  return xattrs;
 }
 
 fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs) {

@@ -14,6 +14,7 @@
 #include "hash/secret.hpp"
 #include "scan/digest_memory.hpp"
 #include "scan/hard_links.hpp"
+#include "scan/kept_aside.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::scan {
@@ -36,7 +37,9 @@ struct Listed {
   std::optional<fs::Metadata> own;   // of the directory; absent where only names in it were asked for
   std::vector<wire::Entry> entries;  // sorted by name
   std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
+  std::vector<std::string> vanished; // paths that were gone between the list of names and the look at them
   std::vector<Error> problems;       // names that could not be read; entries lacks them
+  bool holds_set = false;            // it is the root of a file set
   bool partial = false;              // some name may be missing: nothing may be deleted here
 };
 
@@ -44,16 +47,25 @@ class Lister {
  public:
   explicit Lister(ListerOptions options) : m_options(options) {}
 
-  // The whole directory. An error means that it could not be listed at all.
-  Result<Listed> read(fs::Directory& directory, const RelPath& path);
+  // The whole directory. An error means that it could not be listed at all. `aside`: what is kept beside this tree, or
+  // null.
+  Result<Listed> read(fs::Directory& directory, const RelPath& path, KeptAside* aside = nullptr);
   // One name of it; nothing if it is not there. Filters do not apply: the user named it.
-  Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name);
+  Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name,
+                                         KeptAside* aside = nullptr);
 
  private:
-  Result<fs::Metadata> own_metadata(const fs::Directory& directory) const;
-  Status add(fs::Directory& directory, const RelPath& path, const fs::Stat& stat, std::string_view name, Listed& out);
-  Status add_named(fs::Directory& directory, const RelPath& path, std::string_view name, Listed& out);
-  Status fill(fs::Directory& directory, const fs::Stat& stat, wire::Entry& entry) const;
+  // A directory being read, and where its list goes.
+  struct Reading {
+    fs::Directory& directory;
+    const RelPath& path;
+    KeptAside* aside = nullptr;
+    Listed out;
+  };
+  Result<fs::Metadata> own_metadata(const Reading& reading) const;
+  Status add(Reading& reading, const fs::Stat& stat, std::string_view name);
+  Status add_named(Reading& reading, std::string_view name);
+  Status fill(const Reading& reading, const fs::Stat& stat, wire::Entry& entry) const;
   Result<hash::Digest> content_of(fs::Directory& directory, const fs::Stat& stat, const std::string& name) const;
   ListerOptions m_options;
   HardLinks m_links;
@@ -62,6 +74,9 @@ class Lister {
 // Takes away all attributes if there are more than a message may carry, and says so (metadata_lost); the context goes
 // behind the path.
 Status limit_attributes(fs::Metadata& meta);
+
+// What is kept for an inode: its attributes, and what lies beside the tree (`aside` may be null).
+fs::Xattrs with_aside(fs::Xattrs xattrs, KeptAside* aside, const RelPath& path, fs::FileType type);
 
 // What an inode stands for under `view`, from what it literally has.
 fs::Meant meant_under(MetadataView view, const fs::Stat& stat, fs::Xattrs xattrs);

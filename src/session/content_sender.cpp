@@ -34,6 +34,8 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
     return out;
   }
   NB_TRY_ASSIGN(fs::Xattrs xattrs, out.file->xattrs());
+  xattrs = scan::with_aside(std::move(xattrs), m_tree.beside(listed.origin), listed.directory.child(listed.entry.name),
+                            out.stat.type);
   out.meta = scan::meant_under(m_options.view, out.stat, std::move(xattrs)).meta;
   static_cast<void>(scan::limit_attributes(out.meta));  // told when it was listed
   return out;

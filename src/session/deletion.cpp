@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/deletion.hpp"
 
+#include <algorithm>
+
 #include "base/rel_path.hpp"
 
 namespace nb::session {
+
+static bool is_control(const fs::NamedType& item) {
+  return item.name == k_control_name && item.type == fs::FileType::directory;
+}
 
 bool Deletion::is_protected(const Doomed& doomed) const {
   if (is_reserved_name(doomed.path.name())) return true;
@@ -35,6 +41,11 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   {
     NB_TRY_ASSIGN(const auto directory, m_root.open_directory_path(m_base.join(doomed.path)));
     NB_TRY_ASSIGN(const auto names, directory->list());
+    if (std::any_of(names.begin(), names.end(), is_control)) {
+      judged.whole = false;
+      judged.nested.push_back(doomed.path);
+      return judged;
+    }
     for (const fs::NamedType& item : names) {
       NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(item.name));
       children.push_back({doomed.path.child(item.name), stat});
@@ -49,6 +60,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     NB_TRY_ASSIGN(Judged below, judge(child));
     judged.visited.insert(judged.visited.end(), below.visited.begin(), below.visited.end());
     judged.mounts.insert(judged.mounts.end(), below.mounts.begin(), below.mounts.end());
+    judged.nested.insert(judged.nested.end(), below.nested.begin(), below.nested.end());
     judged.whole &= below.whole;
     if (below.whole) {
       parts.push_back(child);
@@ -64,6 +76,15 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   return judged;
 }
 
+void Deletion::tell(const Judged& judged) {
+  for (const RelPath& path : judged.mounts) {
+    m_reporter.problem({Errc::cross_device, 0, "delete " + path.str()});
+  }
+  for (const RelPath& path : judged.nested) {
+    if (m_told.insert(path).second) m_reporter.advise(path.str() + "/ is a file set of its own and stays");
+  }
+}
+
 Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::function<void(const RelPath&)>& visit) {
   auto judged = judge(doomed);
   if (!judged) {
@@ -73,9 +94,7 @@ Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::f
     m_reporter.problem(error);
     return std::vector<Doomed>{};
   }
-  for (const RelPath& path : judged->mounts) {
-    m_reporter.problem({Errc::cross_device, 0, "delete " + path.str()});
-  }
+  tell(*judged);
   m_entries += judged->visited.size();
   for (const RelPath& path : judged->visited) visit(path);
   if (judged->whole) return std::vector<Doomed>{std::move(doomed)};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deletion: plans what leaves the set. Looks at everything below a doomed directory first: what the filter protects, a
-// nested file set and whatever is mounted there stay, and so does the directory above them; a mount that stays is
-// reported. Used by Sink.
+// nested file set with all its content and whatever is mounted there stay, and so does the directory above them; a mount
+// that stays is reported, a set is told. Used by Sink.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "filter/rules.hpp"
 #include "fs/directory.hpp"
@@ -38,9 +39,11 @@ class Deletion {
     std::vector<Doomed> parts;          // if not whole
     std::vector<RelPath> visited;
     std::vector<RelPath> mounts;        // what stays for being another mount
+    std::vector<RelPath> nested;        // and for being a file set of its own
   };
   Result<Judged> judge(const Doomed& doomed);
   [[nodiscard]] bool is_protected(const Doomed& doomed) const;
+  void tell(const Judged& judged);
   [[nodiscard]] Result<bool> is_mounted(const fs::Stat& stat);
 
   fs::Directory& m_root;
@@ -49,6 +52,7 @@ class Deletion {
   Reporter& m_reporter;
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
+  std::set<RelPath> m_told;  // nested sets
 };
 
 }  // namespace nb::session

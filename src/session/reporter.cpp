@@ -50,6 +50,12 @@ void Reporter::notice(const std::string& text) {
   m_observer.on_notice(text);
 }
 
+void Reporter::advise(const std::string& text) {
+  const std::lock_guard lock(m_mutex);
+  if (m_side == Side::client) return m_observer.on_notice(text);
+  static_cast<void>(m_connection.send(wire::Notice{text}));
+}
+
 void Reporter::received(const wire::Problem& problem) {
   const Error error{problem.code, static_cast<int>(problem.sys_errno), problem.context};
   const std::lock_guard lock(m_mutex);

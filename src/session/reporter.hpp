@@ -23,7 +23,10 @@ class Reporter {
   void item(const wire::Item& item);
   void phase(wire::PhaseKind phase);
   void progress(const Counts& counts);
+  // For this side's own log.
   void notice(const std::string& text);
+  // For whoever watches the run, on whichever side.
+  void advise(const std::string& text);
   // What the other side reported.
   void received(const wire::Problem& problem);
 

@@ -39,8 +39,12 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_reporter(reporter),
       m_lister(lister_options(options)),
       m_plan(*options.secret) {
+  if (m_target.set != nullptr) {
+    m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, commits() ? KeptBeside::Use::write : KeptBeside::Use::read,
+                     [&reporter](const Error& error) { reporter.problem(error); });
+  }
   if (!commits()) return;
-  m_stager.emplace(*m_target.set, *m_target.transaction, reporter);
+  m_stager.emplace(*m_target.set, *m_target.transaction, reporter, beside());
   const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
   m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
@@ -140,6 +144,11 @@ Status Sink::take(const wire::RawMessage& message) {
       m_reporter.received(body);
       return {};
     }
+    case notice: {
+      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Notice>(message.body));
+      m_reporter.advise(body.text);
+      return {};
+    }
     case phase: {
       NB_TRY(wire::decode_message<wire::Phase>(message.body));
       return {};
@@ -184,6 +193,7 @@ Status Sink::make_link(const PendingLink& link) {
   auto made = leader != m_shared.end() ? m_stager->link_staged(*leader->second, link.spot)
                                        : m_stager->link_live(set_path(link.leader), link.spot);
   if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
+  m_beside->copy(link.leader, link.path);
   if (!link.in_live) return {};
   return m_target.transaction->add(txn::Place{set_path(link.path), link.spot.slot, made->ident, link.replaced});
 }
@@ -219,6 +229,7 @@ Status Sink::commit() {
   m_result.durability_unsure = outcome.changed && !outcome.durable;
   if (!outcome.changed) return {};
   if (m_mover) m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
+  m_beside->confirm();
   m_bases->confirm();
   return {};
 }
@@ -232,6 +243,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(make_links());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();
+    NB_TRY(m_beside->flush());
     NB_TRY(commit());
   }
   m_result.problems = m_reporter.problems();

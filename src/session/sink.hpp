@@ -90,6 +90,7 @@ class Sink {
   Status adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover leftover);
   Status give_up(SinkDirectory& directory, Error error);
   Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
+  Status guard_nested(const SinkDirectory& directory) const;
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
@@ -168,6 +169,7 @@ class Sink {
   [[nodiscard]] RelPath set_path(const RelPath& path) const;
   void item(std::string change, const RelPath& path, std::string detail = {});
   void differs() { ++m_result.differences; }
+  [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
   [[nodiscard]] bool has(wire::OpenFlag flag) const { return (m_options.flags & flag) != 0; }
 
@@ -176,6 +178,7 @@ class Sink {
   SinkOptions m_options;
   Reporter& m_reporter;
   scan::Lister m_lister;
+  std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
   std::optional<BasisStore> m_bases;  // commit mode

@@ -199,16 +199,16 @@ Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover 
 
 // A source that shows nothing where the set has something is more likely unmounted than emptied.
 Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const {
-  const bool implied_root = has(wire::k_flag_implied_root);
-  const bool is_top = implied_root ? message.path.depth() == 1 : message.path.is_root();
-  const bool counts = is_top && message.entries == 0 && (message.flags & wire::k_directory_partial) == 0;
-  if (!counts || directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
+  if ((message.flags & wire::k_directory_empty_source) == 0 || (message.flags & wire::k_directory_partial) != 0) return {};
+  // Where another source has something, only what --delete would take is at stake.
+  if (message.entries > 0 && !has(wire::k_flag_delete)) return {};
+  if ( directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
   if (m_options.mode == SinkMode::verify) return {};
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(message.path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
   if (std::all_of(names.begin(), names.end(), [](const auto& each) { return is_reserved_name(each.name); })) return {};
   return fail(Errc::guard_empty_source,
-              "/" + message.path.str() + ": is it mounted? If it is meant to be empty, run with --allow-empty");
+              "/" + message.path.str() + ": is the source mounted? If it is meant to be empty, run with --allow-empty");
 }
 
 // Decides the reply; true if a listing will come.
@@ -237,6 +237,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
     directory.reply = wire::ReplyKind::same;
     return false;
   }
+  if (listed->holds_set && at.where == Where::live && m_options.mode != SinkMode::verify) NB_TRY(guard_nested(directory));
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
@@ -252,11 +253,18 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
   return false;
 }
 
+// What lies in a nested set is that set's to change, with its own generations.
+Status Sink::guard_nested(const SinkDirectory& directory) const {
+  const RelPath path = set_path(directory.path);
+  if (path.is_root()) return {};
+  return fail(Errc::nested_set, path.str() + "/; push to it by its own path, or leave it out with --exclude");
+}
+
 Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {
   const Location& at = directory.location;
   if (at.where == Where::live) {
     NB_TRY_ASSIGN(fs::Directory * handle, live(directory.path));
-    return m_lister.read(*handle, directory.path);
+    return m_lister.read(*handle, directory.path, beside());
   }
   const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
   NB_TRY_ASSIGN(const auto handle, m_target.transaction->slots().open_directory_path(slot.join(at.below)));

@@ -86,7 +86,7 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
   if ((directory.flags & wire::k_directory_implied) != 0) {
     if (directory.location.where != Where::live) return std::nullopt;
     NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
-    NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name));
+    NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
     if (!one || one->entries.empty()) return std::nullopt;
     ++m_live_entries;
     return PresentEntry{std::move(one->entries.front()), one->stats.front()};
@@ -166,7 +166,10 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   // The first member may have been staged anew while this one looks as it did: they must stay together.
   if (entry.link_to && !d.links && m_shared.contains(*entry.link_to)) d.links = true;
   // Otherwise what is done to the first member is done to this one.
-  if (entry.link_to && !d.links) return {};
+  if (entry.link_to && !d.links) {
+    if (d.any() && commits()) m_beside->copy(*entry.link_to, directory.path.child(entry.name));
+    return {};
+  }
   if (!d.any()) return {};
   const bool others_share = here.stat.links > 1 && !shared;
   const bool in_place = !others_share && (!commits() || m_stager->may_change(here.stat));
@@ -213,6 +216,7 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
     return {};
   }
   NB_TRY(m_deletion->plan(doomed, [this](const RelPath& gone) { item(item_deleted(), gone); }));
+  if (commits()) m_beside->remove(path);
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
   return stage(directory, entry, shared, &here.stat);
@@ -349,6 +353,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
   if (!commits()) return {};
   if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(entry.name);
   for (const Deletion::Doomed& each : doomed) {
+    m_beside->remove(each.path);
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
     if (!may) continue;

@@ -151,6 +151,7 @@ Status Source::scan_next() {
   auto listing = read(directory, flags);
   if (!listing) return tl::make_unexpected(listing.error());
   count(*listing);
+  if (listing->empty_source) flags |= wire::k_directory_empty_source;
   if ((flags & wire::k_directory_foreign) == 0) push_children(directory, *listing, directory.stat.device);
   return announce(directory, std::move(*listing), flags);
 }
@@ -170,6 +171,7 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
     return empty;
   }
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);
+  for (const std::string& gone : listing->listed.vanished) m_reporter.problem({Errc::vanished, 0, gone});
   // What a source that is missing would have had here is not known.
   if (listing->listed.partial || !m_tree.problems().empty()) flags |= wire::k_directory_partial;
   if ((flags & wire::k_directory_foreign) != 0) {
@@ -230,6 +232,7 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
 Status Source::end_scan() {
   m_scan_ended = true;
   m_outcome.plan_ended = true;
+  for (const Error& error : *m_tree.trouble()) m_reporter.problem(error);
   m_reporter.phase(wire::PhaseKind::transfer);
   wire::ScanEnd message{m_outcome.counts.directories, m_outcome.counts.entries, m_outcome.counts.total_bytes,
                         m_plan.finish()};
@@ -456,6 +459,11 @@ Status Source::take(const wire::RawMessage& message) {
     case item: {
       NB_TRY_ASSIGN(const auto item, wire::decode_message<wire::Item>(message.body));
       m_reporter.item(item);
+      return {};
+    }
+    case notice: {
+      NB_TRY_ASSIGN(const auto notice, wire::decode_message<wire::Notice>(message.body));
+      m_reporter.advise(notice.text);
       return {};
     }
     case phase: {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "session/interrupt.hpp"
+#include "session/kept_beside.hpp"
 #include "session/user_path.hpp"
 #include "txn/locate.hpp"
 #include "txn/transaction.hpp"
@@ -14,25 +15,48 @@ namespace {
 constexpr std::chrono::seconds k_reader_wait{60};
 
 // Where the set of a source is looked for from: a directory that was named is perhaps a set's root itself.
-Result<std::unique_ptr<fs::Directory>> start_of(SourcePath path) {
-  if (!path.name) return std::move(path.handle);
+struct Start {
+  std::unique_ptr<fs::Directory> directory;
+  std::string below;  // the source's own directory: the name that was opened, if one was
+};
+Start start_of(SourcePath path) {
+  if (!path.name) return {std::move(path.handle), {}};
   Result<std::unique_ptr<fs::Directory>> named = path.handle->open_directory(*path.name);
-  return named ? std::move(named) : std::move(path.handle);
+  if (!named) return {std::move(path.handle), {}};
+  return {std::move(*named), *path.name};
 }
 
-Status lock_set(const fs::PathRoot& bounds, SourcePath path, const std::string& client, Clock& clock,
-                SourceSetup& setup) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> start, start_of(std::move(path)));
-  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(start)));
-  if (!found.is_set) return {};
-  setup.view = scan::MetadataView::kept;
-  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(found.root)));
-  const auto same = [&set](const auto& other) { return other->format().uuid == set->format().uuid; };
-  if (std::any_of(setup.sets.begin(), setup.sets.end(), same)) return {};
+// The set at `root`, open and kept from committing.
+Result<txn::FileSet*> hold_set(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock,
+                               SourceSetup& setup) {
+  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(root)));
+  for (const auto& other : setup.sets) {
+    if (other->format().uuid == set->format().uuid) return other.get();
+  }
   NB_TRY(finish_interrupted(*set, client, clock));
   NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
   setup.sets.push_back(std::move(set));
   setup.locks.push_back(std::move(lock));
+  return setup.sets.back().get();
+}
+
+// Where a transfer that reads from the set has its root. A source that is named by its parent directory has it there.
+KeptBeside::Place place_of(const std::string& named, const RelPath& found) {
+  if (named.empty()) return {found, {}};
+  if (found.is_root()) return {{}, RelPath().child(named)};
+  return {found.parent(), {}};
+}
+
+Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePath path, const std::string& client,
+                Clock& clock, SourceSetup& setup) {
+  Start start = start_of(std::move(path));
+  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(start.directory)));
+  if (!found.is_set) return {};
+  setup.view = scan::MetadataView::kept;
+  NB_TRY_ASSIGN(txn::FileSet * set, hold_set(std::move(found.root), client, clock, setup));
+  const auto trouble = [told = setup.tree.trouble()](Error error) { told->push_back(std::move(error)); };
+  setup.tree.read_beside(source, std::make_shared<KeptBeside>(*set, place_of(start.below, found.below),
+                                                              KeptBeside::Use::read, trouble));
   return {};
 }
 
@@ -63,7 +87,7 @@ Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const
   for (const std::string& source : sources) {
     Result<SourcePath> path = resolve_source(source, stay_within);
     // One that is missing is among the tree's problems.
-    if (path) NB_TRY(lock_set(bounds, std::move(*path), client, clock, setup));
+    if (path) NB_TRY(lock_set(bounds, source, std::move(*path), client, clock, setup));
   }
   return setup;
 }

@@ -24,6 +24,7 @@ SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
   for (auto& [origin, listed] : parts) {
     if (!out.listed.own) out.listed.own = listed.own;
     out.listed.partial |= listed.partial;
+    out.listed.vanished.insert(out.listed.vanished.end(), listed.vanished.begin(), listed.vanished.end());
     out.listed.problems.insert(out.listed.problems.end(), listed.problems.begin(), listed.problems.end());
     for (std::size_t i = 0; i < listed.entries.size(); ++i) {
       wire::Entry& entry = listed.entries[i];
@@ -55,7 +56,7 @@ Status SourceTree::add(const std::string& source, const std::optional<std::strin
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
     m_single_name = stat.type == fs::FileType::directory ? std::nullopt : path.name;
   }
-  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name)});
+  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name), source, nullptr});
   return {};
 }
 
@@ -104,6 +105,12 @@ std::vector<std::string> SourceTree::mounted_sources() const {
   return mounted;
 }
 
+void SourceTree::read_beside(const std::string& source, const std::shared_ptr<scan::KeptAside>& kept) {
+  for (Root& root : m_roots) {
+    if (root.named == source) root.kept = kept;
+  }
+}
+
 Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path) {
   if (path.is_root()) return m_roots[origin].directory.get();
   if (m_cached && m_cached_origin == origin && m_cached_path == path) return m_cached.get();
@@ -113,40 +120,53 @@ Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path)
   return m_cached.get();
 }
 
+bool SourceTree::begins_at(std::uint16_t origin, const RelPath& path) const {
+  const auto& only = m_roots[origin].only;
+  return only ? path.depth() == 1 && path.name() == *only : path.is_root();
+}
+
 // The root's listing: the named entries of some sources, the whole content of others.
 Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
   std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  bool any_empty = false;
   for (std::size_t i = 0; i < m_roots.size(); ++i) {
     Root& root = m_roots[i];
     const auto origin = static_cast<std::uint16_t>(i);
     if (!root.only) {
-      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath()));
+      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get()));
+      any_empty |= listed.entries.empty();
       parts.emplace_back(origin, std::move(listed));
       continue;
     }
-    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only));
+    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get()));
     if (!listed) {
       listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
     }
     parts.emplace_back(origin, std::move(*listed));
   }
-  return merge(std::move(parts));
+  SourceListing merged = merge(std::move(parts));
+  merged.empty_source = any_empty;
+  return merged;
 }
 
 Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::Lister& lister) {
   if (directory.path.is_root()) return list_root(lister);
-  if (m_roots.size() == 1) {
-    NB_TRY_ASSIGN(fs::Directory * handle, at(0, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
-    return SourceListing{std::move(listed), {}};
-  }
   std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  bool any_empty = false;
   for (const std::uint16_t origin : directory.origins) {
     NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(origin)));
+    any_empty |= listed.entries.empty() && begins_at(origin, directory.path);
     parts.emplace_back(origin, std::move(listed));
   }
-  return merge(std::move(parts));
+  SourceListing out;
+  if (m_roots.size() == 1) {
+    out.listed = std::move(parts.front().second);
+  } else {
+    out = merge(std::move(parts));
+  }
+  out.empty_source = any_empty;
+  return out;
 }
 
 Result<std::unique_ptr<fs::File>> SourceTree::open_file(const RelPath& directory, std::uint16_t origin,

@@ -27,6 +27,7 @@ struct SourceDirectory {
 
 struct SourceListing {
   scan::Listed listed;                   // merged
+  bool empty_source = false;             // one of the sources begins here and has nothing
   std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
@@ -47,6 +48,12 @@ class SourceTree {
   // Sources that are themselves mount points.
   [[nodiscard]] std::vector<std::string> mounted_sources() const;
 
+  // The source, as the user wrote it, lies in a file set that keeps this beside its tree.
+  void read_beside(const std::string& source, const std::shared_ptr<scan::KeptAside>& kept);
+  [[nodiscard]] scan::KeptAside* beside(std::uint16_t origin) const { return m_roots[origin].kept.get(); }
+  // Where trouble that shows while the tree is read is noted; told at the end.
+  [[nodiscard]] const std::shared_ptr<std::vector<Error>>& trouble() const { return m_trouble; }
+
   Result<SourceListing> list(const SourceDirectory& directory, scan::Lister& lister);
   // The file `name` of `directory` from the first of `origins`.
   Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);
@@ -56,15 +63,20 @@ class SourceTree {
     std::unique_ptr<fs::Directory> directory;
     std::string path;                 // absolute, real
     std::optional<std::string> only;  // the one name in it that was asked for
+    std::string named;                // as the user wrote it
+    std::shared_ptr<scan::KeptAside> kept;  // beside the tree; none where it lies in no set
   };
   SourceTree() = default;
   Status add(const std::string& source, const std::optional<std::string>& stay_within);
   Result<fs::Directory*> at(std::uint16_t origin, const RelPath& path);
+  // Whether that source is this very directory.
+  [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);
 
   std::vector<Root> m_roots;
   std::optional<std::string> m_single_name;
   std::vector<Error> m_problems;
+  std::shared_ptr<std::vector<Error>> m_trouble = std::make_shared<std::vector<Error>>();
   // The directory opened last: listings and files come in runs from one directory.
   std::unique_ptr<fs::Directory> m_cached;
   std::uint16_t m_cached_origin = 0;

@@ -22,6 +22,13 @@ std::uint64_t reserve_of(const fs::Space& space) {
 
 fs::Meant meant_of_entry(const wire::Entry& entry) { return {entry.type, entry.meta, entry.node}; }
 
+// The file system does not have such a thing: no symlinks on FAT, no devices for an ordinary user. EIO is what FUSE says
+// where a regular file was made instead; if the disk fails, so will the placeholder.
+bool is_refusal(const Error& error) {
+  return error.code == Errc::not_permitted || error.code == Errc::unsupported || error.sys_errno == EINVAL ||
+         error.sys_errno == EIO;
+}
+
 // The groups this process may give to its files.
 std::vector<gid_t> own_groups() {
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
@@ -32,8 +39,8 @@ std::vector<gid_t> own_groups() {
 
 }  // namespace
 
-Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter)
-    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_groups(own_groups()) {}
+Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter, KeptBeside* beside)
+    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()) {}
 
 Spot Stager::new_spot() {
   Spot spot;
@@ -62,8 +69,11 @@ Stager::Inherits Stager::inherits(const Spot& spot) const {
   return spot.in_tree && m_cached_inherits ? Inherits::acls : Inherits::nothing;
 }
 
-void Stager::note(const fs::Kept& kept, const std::string& path) {
-  if (kept.aside) ++m_kept_aside;
+void Stager::note(const fs::Kept& kept, fs::FileType actual, const std::string& path) {
+  const auto at = RelPath::parse(path);
+  const bool beside = m_beside != nullptr && at && m_beside->put(*at, actual, kept.beside);
+  if (kept.aside || (beside && !kept.beside.empty())) ++m_kept_aside;
+  if (beside) return;
   for (const std::string& kind : kept.lost) {
     if (!m_lost_kinds.insert(kind).second) continue;
     m_reporter.problem({Errc::metadata_lost, 0, path + ": " + kind});
@@ -83,7 +93,7 @@ Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const 
   if (inherits == Inherits::acls) NB_TRY(strip_inherited_acls(node));
   NB_TRY_ASSIGN(const fs::Stat now, node.stat());
   NB_TRY_ASSIGN(fs::Kept kept, fs::keep_metadata(node, now, meant));
-  note(kept, path);
+  note(kept, now.type, path);
   // Only size and times can have changed since, and the literal metadata tells the time.
   txn::Ident ident = txn::ident_of(now);
   if (ident.type == fs::FileType::regular) ident.mtime = kept.literal.mtime;
@@ -113,9 +123,12 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
                                  : dir->create_node(name, entry.type, entry.node);
   // A device that may not be made, or whose number this file system cannot hold, is kept as a file that says what it
   // is.
-  const bool refused = !made && (made.error().code == Errc::not_permitted || made.error().code == Errc::unsupported ||
-                                 made.error().sys_errno == EINVAL);
-  if (refused && !is_symlink) return make_placeholder(spot, entry, path);
+  if (!made && is_refusal(made.error())) {
+    // FUSE may have made something else before it says so.
+    const Status removed = dir->remove_file(name);
+    if (!removed && removed.error().code != Errc::not_found) return tl::make_unexpected(removed.error());
+    return make_placeholder(spot, entry, path);
+  }
   NB_TRY(made);
   NB_TRY_ASSIGN(const auto node, dir->open_node(name));
   return settle(*node, meant_of_entry(entry), path, is_symlink ? Inherits::nothing : inherits(spot));

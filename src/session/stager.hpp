@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fs/kept_metadata.hpp"
+#include "session/kept_beside.hpp"
 #include "session/reporter.hpp"
 #include "txn/transaction.hpp"
 
@@ -34,7 +35,8 @@ struct StagedNode {
 
 class Stager {
  public:
-  Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter);
+  // `beside` takes what cannot be kept with a file; may be null, outlives the stager.
+  Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter, KeptBeside* beside);
 
   [[nodiscard]] Spot new_spot();
   // The directory that holds `spot`, and its name there.
@@ -73,12 +75,13 @@ class Stager {
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
   [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
   Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
-  void note(const fs::Kept& kept, const std::string& path);
+  void note(const fs::Kept& kept, fs::FileType actual, const std::string& path);
   Result<StagedNode> linked(const Spot& spot);
 
   txn::FileSet& m_set;
   txn::Transaction& m_transaction;
   Reporter& m_reporter;
+  KeptBeside* m_beside;
   std::unique_ptr<fs::Directory> m_cached;  // of the tree directory used last
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;

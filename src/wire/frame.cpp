@@ -127,7 +127,7 @@ Result<std::optional<RawMessage>> FrameReader::next() {
   if (m_in.at_end()) return std::optional<RawMessage>();
   NB_TRY_ASSIGN(const std::uint8_t type, m_in.u8());
   if (type < static_cast<std::uint8_t>(MessageType::hello) ||
-      type > static_cast<std::uint8_t>(MessageType::file_digest)) {
+      type > static_cast<std::uint8_t>(MessageType::notice)) {
     return m_in.bad("unknown message type " + std::to_string(type));
   }
   NB_TRY_ASSIGN(const std::uint32_t length, m_in.u32());
@@ -153,6 +153,7 @@ template void FrameBuilder::add(const FileEnd&);
 template void FrameBuilder::add(const SmallFile&);
 template void FrameBuilder::add(const ScanEnd&);
 template void FrameBuilder::add(const Item&);
+template void FrameBuilder::add(const Notice&);
 template void FrameBuilder::add(const Phase&);
 template void FrameBuilder::add(const RunResult&);
 template void FrameBuilder::add(const KeepAlive&);

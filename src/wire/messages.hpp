@@ -48,6 +48,7 @@ enum class MessageType : std::uint8_t {
   copy = 26,
   basis_done = 27,
   file_digest = 28,
+  notice = 29,
 };
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random
@@ -141,6 +142,7 @@ enum DirectoryFlag : std::uint64_t {
   k_directory_implied = 1 << 0,    // no metadata of its own, and nothing in it is ever deleted
   k_directory_partial = 1 << 1,    // could not be read whole: nothing in it is deleted
   k_directory_foreign = 1 << 2,    // a mount point not entered (-x): nothing below it is touched
+  k_directory_empty_source = 1 << 3,  // one of the sources begins here and shows nothing: is it mounted?
 };
 
 // Source to sink, in protocol order (docs/protocol.md): a directory and the digest of its listing.
@@ -333,6 +335,12 @@ struct Item {
   std::string change;  // rsync's 11 characters, or "*deleting"
   RelPath path;
   std::string detail;  // " -> target" and the like
+};
+
+// What a person who watches may want to know; nothing went wrong.
+struct Notice {
+  static constexpr auto k_type = MessageType::notice;
+  std::string text;
 };
 
 enum class PhaseKind : std::uint8_t { compare = 1, transfer = 2, sync = 3, commit = 4, cleanup = 5 };

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t k_any = ~std::uint64_t{0};
 constexpr std::uint32_t k_mode_bits = 07777;
 constexpr std::uint32_t k_last_nsec = 999'999'999;
-constexpr std::uint64_t k_directory_flags = k_directory_implied | k_directory_partial | k_directory_foreign;
+constexpr std::uint64_t k_directory_flags = k_directory_implied | k_directory_partial | k_directory_foreign |
+                                            k_directory_empty_source;
 
 // First byte of an entry: its type in the low bits, and what follows. Never renumber.
 constexpr std::uint8_t k_entry_type_mask = 0x0F;

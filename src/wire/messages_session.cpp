@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the messages that begin, accompany and end a session: Hello, Open, Opened, ErrorMessage, Problem, Item,
-// Phase, RunResult, KeepAlive, Query, QueryReply, Goodbye. docs/protocol.md is the reference.
+// Notice, Phase, RunResult, KeepAlive, Query, QueryReply, Goodbye. docs/protocol.md is the reference.
 #include "codec/compression.hpp"
 #include "wire/fields.hpp"
 
@@ -211,6 +211,17 @@ struct Body<Item> {
 };
 
 template <>
+struct Body<Notice> {
+  static constexpr std::string_view k_what = "notice";
+  static void write(ByteWriter& out, const Notice& m) { out.string(clip(m.text, k_max_text_bytes)); }
+  static Result<Notice> read(ByteReader& in) {
+    Notice m;
+    NB_TRY_ASSIGN(m.text, read_c_string(in, "text", k_max_text_bytes, Emptiness::refused));
+    return m;
+  }
+};
+
+template <>
 struct Body<Phase> {
   static constexpr std::string_view k_what = "phase";
   static void write(ByteWriter& out, const Phase& m) { out.u8(static_cast<std::uint8_t>(m.kind)); }
@@ -282,6 +293,7 @@ NB_WIRE_INSTANTIATE(RunResult);
 NB_WIRE_INSTANTIATE(ErrorMessage);
 NB_WIRE_INSTANTIATE(Problem);
 NB_WIRE_INSTANTIATE(Item);
+NB_WIRE_INSTANTIATE(Notice);
 NB_WIRE_INSTANTIATE(Phase);
 NB_WIRE_INSTANTIATE(KeepAlive);
 NB_WIRE_INSTANTIATE(Query);

@@ -51,6 +51,28 @@ class Guards(Pushed):
         self.run_ok(*self.push("--delete", opt.ALLOW_EMPTY))
         self.assertEqual(os.listdir(self.sink), [".nbackup"])
 
+    def test_one_of_several_sources_is_empty(self) -> None:
+        """Whatever the others have: named, or given with a slash and merged."""
+        one, two = self.dir / "one", self.dir / "two"
+        for place in (one, two):
+            place.mkdir()
+            (place / f"in-{place.name}").write_text("x")
+        for end in ("", "/"):
+            for sources in ((f"{one}{end}", f"{two}{end}"), (f"{one}/", f"{two}")):
+                with self.subTest(sources=sources):
+                    sink = self.dir / "merged"
+                    self.run_ok("push", *sources, sink)
+                    before = tree.snapshot(sink)
+                    (two / "in-two").rename(self.dir / "aside")
+                    outcome = self.run_code(opt.EMPTY_SOURCE, "push", "--delete", *sources, sink)
+                    self.assertIn(opt.ALLOW_EMPTY.encode(), outcome.stderr, outcome.text)
+                    self.assert_same_tree(before, sink)
+                    self.run_ok("push", "--delete", opt.ALLOW_EMPTY, *sources, sink)
+                    self.assertNotIn(b"in-two", b" ".join(tree.snapshot(sink)))
+                    (self.dir / "aside").rename(two / "in-two")
+                    remove_tree(sink)
+                    self.run_ok("status", "--forget", sink)
+
     def test_mount_point_gone(self) -> None:
         self.need_root()
         with loopfs.Tmpfs(self.source / "mounted", 4) as disk:
@@ -94,6 +116,49 @@ class Guards(Pushed):
         self.assert_same_tree(before, self.sink)
         self.run_ok(*self.push("--delete", "--max-delete", "-1"))
         self.assert_same_tree(self.source, self.sink)
+
+
+class NestedSets(Pushed):
+    """A set of its own inside the destination: nothing from above reaches into it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.inner = self.sink / "keep/inner"
+        self.inner.parent.mkdir()
+        outcome = self.run_ok("init", self.inner)
+        self.assertIn(f"lies inside the file set at {self.sink}".encode(), outcome.stderr, outcome.text)
+        self.run_ok("push", f"{self.source}/sub/", self.inner)
+        (self.sink / "keep/extra").write_text("not in the source")
+        self.nested = tree.snapshot(self.inner)
+
+    def test_delete_spares_it(self) -> None:
+        for carrier in ("local", "fake"):
+            with self.subTest(carrier=carrier):
+                (self.sink / "keep/extra").write_text("not in the source")
+                outcome = self.run_ok("push", "-v", "--delete", *self.world.carrier_options(carrier),
+                                      f"{self.source}/", self.world.far(self.sink, carrier))
+                self.assertIn(b"keep/inner/ is a file set of its own and stays", outcome.stderr, outcome.text)
+                self.assertFalse((self.sink / "keep/extra").exists(), "what is beside it goes")
+                self.assert_same_tree(self.nested, self.inner)
+        self.run_ok("verify", f"{self.source}/sub/", self.inner)
+
+    def test_it_is_not_replaced_by_a_file(self) -> None:
+        (self.source / "keep").write_text("a file")
+        self.run_code(opt.PARTIAL, *self.push("--delete"))
+        self.assert_same_tree(self.nested, self.inner)
+
+    def test_a_push_from_above_does_not_write_into_it(self) -> None:
+        (self.source / "keep/inner").mkdir(parents=True)
+        (self.source / "keep/inner/e").write_text("from above")
+        (self.source / "a").write_text("changed")
+        before = tree.snapshot(self.sink)
+        outcome = self.run_code(opt.NESTED_SET, *self.push("--delete"))
+        self.assertIn(b"keep/inner/; push to it by its own path", outcome.stderr, outcome.text)
+        self.assert_same_tree(before, self.sink, "nothing is changed")
+        self.run_code(opt.NESTED_SET, *self.push("-n"))
+        self.run_ok(*self.push("--delete", "--exclude", "/keep/inner"))
+        self.assert_same_tree(self.nested, self.inner)
+        self.run_ok("push", f"{self.source}/keep/inner/", self.inner)
 
 
 class Paths(Pushed):
@@ -282,6 +347,19 @@ class ChangingSource(Pushed):
         self.assertEqual(outcome.code, opt.VANISHED, outcome.text)
         self.assertIn(b"a", outcome.stderr)
         self.assertIn((self.sink / "a").read_text(), ("first content of a\n",), "old or gone, never short")
+
+    def test_vanished_while_its_directory_is_listed(self) -> None:
+        """As rsync has it: told, exit 24, the rest committed."""
+        (self.source / "d").write_text("second content of d\n")
+        run = self.world.spawn("push", "--delete", *self.world.carrier_options("fake"), f"{self.source}/",
+                               f"nbtest:{self.sink}", "--new-set", failpoint="scan.names_read=stop@1")
+        self.assertTrue(wait_stopped(run.process.pid))
+        (self.source / "b").unlink()
+        os.kill(run.process.pid, signal.SIGCONT)
+        outcome = run.wait()
+        self.assertEqual(outcome.code, opt.VANISHED, outcome.text)
+        self.assertIn(b"b: vanished", outcome.stderr, outcome.text)
+        self.assert_same_tree(self.source, self.sink, ignore_root=True)
 
     def test_shrinking_and_growing_file(self) -> None:
         for text in ("x", "much longer than the content that was listed before\n" * 5000):

@@ -14,11 +14,12 @@ import time
 from pathlib import Path
 
 TYPES = ("ext4", "xfs", "btrfs")
-_MIN_MB = {"ext4": 16, "xfs": 300, "btrfs": 128}
+_MIN_MB = {"ext4": 16, "xfs": 300, "btrfs": 128, "exfat": 16}
 _MKFS = {
     "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     "xfs": ["mkfs.xfs", "-q", "-f"],
     "btrfs": ["mkfs.btrfs", "-q", "-f"],
+    "exfat": ["mkfs.exfat"],
 }
 
 
@@ -28,11 +29,14 @@ def missing(kind: str) -> str | None:
         return "loop mounts need root"
     if kind == "tmpfs":
         return None
+    if kind == "exfat" and (shutil.which("mount.exfat-fuse") is None or not os.path.exists("/dev/fuse")):
+        return "no exfat-fuse"
     if not os.path.exists("/dev/loop-control"):
         return "no loop devices"
     if shutil.which(f"mkfs.{kind}") is None:
         return f"no mkfs.{kind}"
     with open("/proc/filesystems", encoding="ascii") as known:
+        kind = "fuseblk" if kind == "exfat" else kind  # by libfuse: the kernel's own is not everywhere
         if kind not in known.read().split():
             probe = subprocess.run(["modprobe", kind], capture_output=True, check=False)
             if probe.returncode != 0:
@@ -61,7 +65,10 @@ class LoopFs:
         self.device = _run("losetup", "-f", "--show", str(self.image)).strip()
         options = {"xfs": ["-o", "nouuid"]}.get(self.kind, [])
         try:
-            _run("mount", "-t", self.kind, *options, self.device, str(self.mount))
+            if self.kind == "exfat":
+                _run("mount.exfat-fuse", self.device, str(self.mount))
+            else:
+                _run("mount", "-t", self.kind, *options, self.device, str(self.mount))
         except RuntimeError:
             self._detach()
             raise
@@ -71,6 +78,12 @@ class LoopFs:
         target = self.work / f"{name}.img"
         _run("cp", "--sparse=always", "--reflink=auto", str(self.image), str(target))
         return target
+
+    def remount(self) -> None:
+        """What the kernel and the file system have cached is gone."""
+        unmount(self.mount)
+        self._detach()
+        self._attach()
 
     def close(self, *, keep_image: bool = False) -> None:
         if self.device:

@@ -39,4 +39,23 @@ TEMPLATE_TEST_CASE("what was meant is read back from what was kept", "[fs][kept]
   CHECK(found.meta == wanted.meta);
 }
 
+TEST_CASE("without attributes, what would be set is handed over to be kept elsewhere", "[fs][kept]") {
+  SimOptions options;
+  options.xattrs = false;
+  const auto root = SimFileSystem(options).root();
+  auto file = write(*root, "f", "x");
+  Meant wanted;
+  wanted.type = FileType::fifo;
+  wanted.meta = {04640, good(file->stat()).owner, {1000, 5}, {{"user.a", "1"}}};
+  const Kept kept = good(keep_metadata(*file, good(file->stat()), wanted));
+  CHECK_FALSE(kept.aside);
+  CHECK(kept.lost.size() == kept.beside.size());
+  CHECK(good(file->xattrs()).empty());
+  Stat empty = good(file->stat());
+  empty.size = 0;  // a placeholder
+  const Meant found = meant_of(empty, kept.beside);
+  CHECK(found.meta == wanted.meta);
+  CHECK(found.type == FileType::fifo);
+}
+
 }  // namespace nb::fs::test

@@ -44,7 +44,7 @@ std::string item_refusal(std::string_view change, std::string_view path, std::st
 TEST_CASE("directory: limits", "[wire]") {
   CHECK(directory_refusal(k_max_directory_id, "", 7, k_max_entries) == "accepted");
   CHECK(directory_refusal(k_max_directory_id + 1, "", 0, 0) == "directory: value out of range (id)");
-  CHECK(directory_refusal(0, "", 8, 0) == "directory: value out of range (flags)");
+  CHECK(directory_refusal(0, "", 16, 0) == "directory: value out of range (flags)");
   CHECK(directory_refusal(0, "", 0, k_max_entries + 1) == "directory: value out of range (entries)");
   CHECK(directory_refusal(0, "a/../b", 0, 0).starts_with("directory: path: unsafe path"));
   CHECK(directory_refusal(0, "/a", 0, 0).starts_with("directory: path: unsafe path"));

@@ -65,6 +65,7 @@ void add_session_samples(std::vector<NamedSample>& all) {
   all.push_back(named("error", ErrorMessage{Errc::no_space, 28, "write: data/x"}));
   all.push_back(named("problem", Problem{Errc::unreadable, 13, "open: data/\n"}));
   all.push_back(named("item", Item{">f.st......", path("data/x"), " -> y"}));
+  all.push_back(named("notice", Notice{"data/x: stays"}));
   all.push_back(named("phase", Phase{PhaseKind::commit}));
   all.push_back(named("result", sample_result()));
   all.push_back(named("keep_alive", KeepAlive{}));
@@ -226,6 +227,7 @@ template std::string refusal<RunResult>(ByteView);
 template std::string refusal<ErrorMessage>(ByteView);
 template std::string refusal<Problem>(ByteView);
 template std::string refusal<Item>(ByteView);
+template std::string refusal<Notice>(ByteView);
 template std::string refusal<Phase>(ByteView);
 template std::string refusal<KeepAlive>(ByteView);
 template std::string refusal<Query>(ByteView);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/kept_beside.hpp"
+
+namespace nb::session {
+
+KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble)
+    : m_set(set), m_place(std::move(place)), m_trouble(std::move(trouble)) {
+  const auto there = m_set.control().stat_at(cache::k_kept_name);
+  if (!there) return;
+  const bool writes = use == Use::write;
+  if (open(writes ? cache::KeptStore::Use::write : cache::KeptStore::Use::read) && writes) m_store->begin_run();
+}
+
+KeptBeside::~KeptBeside() = default;
+
+// A set that goes with its run has no place to keep anything.
+bool KeptBeside::open(cache::KeptStore::Use use) {
+  const auto path = m_set.control().kernel_path();
+  if (!path || m_set.format().lifetime != txn::Lifetime::permanent) return false;
+  m_store = cache::KeptStore::open(*path, m_set.head().generation, use, [this](const std::string& text) {
+    if (m_trouble) m_trouble({Errc::metadata_lost, 0, text});
+  });
+  return true;
+}
+
+RelPath KeptBeside::in_set(const RelPath& path) const {
+  if (m_place.above.is_root()) return m_place.base.join(path);
+  if (!path.is_within(m_place.above) || path == m_place.above) return {};
+  return RelPath::parse(path.str().substr(m_place.above.str().size() + 1)).value_or(RelPath());
+}
+
+fs::Xattrs KeptBeside::find(const RelPath& path, fs::FileType type) {
+  return m_store ? m_store->find(in_set(path), type) : fs::Xattrs{};
+}
+
+bool KeptBeside::put(const RelPath& path, fs::FileType type, const fs::Xattrs& attributes) {
+  if (!m_store && (attributes.empty() || !open(cache::KeptStore::Use::write))) return attributes.empty();
+  return m_store->put(in_set(path), type, attributes);
+}
+
+void KeptBeside::copy(const RelPath& from, const RelPath& to) {
+  if (m_store) m_store->copy(in_set(from), in_set(to));
+}
+
+void KeptBeside::remove(const RelPath& path) {
+  if (m_store) m_store->remove(in_set(path));
+}
+
+Status KeptBeside::flush() { return m_store ? m_store->flush() : Status{}; }
+
+void KeptBeside::confirm() {
+  if (m_store) m_store->confirm();
+}
+
+}  // namespace nb::session
