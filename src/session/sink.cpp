@@ -237,6 +237,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(make_links());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();
+    NB_TRY(m_stager->end_name_checks());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
   }

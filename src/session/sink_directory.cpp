@@ -133,6 +133,10 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (!parent) return give_up(directory, parent.error());
   const auto stat = (*parent)->stat_at(directory.path.name());
   if (!stat && stat.error().code != Errc::not_found) return give_up(directory, stat.error());
+  if (commits()) {
+    const Status taken = m_stager->check_name(**parent, set_path(directory.path));
+    if (!taken) return give_up(directory, taken.error());
+  }
   if (!stat) return locate_new(directory, std::nullopt);
   if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());

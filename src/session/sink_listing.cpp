@@ -266,6 +266,14 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
       return {};
     }
   }
+  if (in_live && present == nullptr) {
+    NB_TRY_ASSIGN(fs::Directory * parent, live(directory.path));
+    const Status taken = m_stager->check_name(*parent, set_path(path));
+    if (!taken) {
+      if (shared) m_stand_ins[path] = std::nullopt;
+      return per_file(taken, path);
+    }
+  }
   directory.touched = true;
   const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
   if (entry.type == fs::FileType::regular && in_live && !entry.link_to) {
