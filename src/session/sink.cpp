@@ -57,6 +57,12 @@ void Sink::item(std::string change, const RelPath& path, std::string detail) {
   if (has(wire::k_flag_itemize)) m_reporter.item({std::move(change), path, std::move(detail)});
 }
 
+// Told of each deletion, where anybody wants to know.
+std::function<void(const RelPath&)> Sink::deletion_items() {
+  if (m_options.mode != SinkMode::verify && !has(wire::k_flag_itemize)) return {};
+  return [this](const RelPath& gone) { item(item_deleted(), gone); };
+}
+
 Result<wire::RunResult> Sink::run() {
   if (m_target.root) m_deletion.emplace(*m_target.root, m_target.base, m_options.rules, m_reporter);
   Status status;

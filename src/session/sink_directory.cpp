@@ -8,6 +8,7 @@
 
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
+#include "txn/set_files.hpp"
 
 namespace nb::session {
 namespace {
@@ -252,6 +253,9 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
 Status Sink::guard_nested(const SinkDirectory& directory) const {
   const RelPath path = set_path(directory.path);
   if (path.is_root()) return {};
+  // An empty directory of that name is none.
+  const auto control = m_target.root->open_directory_path(path.child(k_control_name));
+  if (control && !(*control)->stat_at(txn::k_format_name)) return {};
   return fail(Errc::nested_set, path.str() + "/; push to it by its own path, or leave it out with --exclude");
 }
 

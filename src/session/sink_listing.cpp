@@ -214,7 +214,7 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
     if (shared) m_stand_ins[path] = std::nullopt;
     return {};
   }
-  NB_TRY(m_deletion->plan(doomed, [this](const RelPath& gone) { item(item_deleted(), gone); }));
+  NB_TRY(m_deletion->plan(doomed, deletion_items()));
   if (commits()) m_beside->remove(path);
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
@@ -351,8 +351,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
   }
   constexpr std::uint64_t k_keeps = wire::k_directory_implied | wire::k_directory_partial | wire::k_directory_foreign;
   if (!has(wire::k_flag_delete) || (directory.flags & k_keeps) != 0) return {};
-  const auto visit = [this](const RelPath& gone) { item(item_deleted(), gone); };
-  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, visit));
+  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, deletion_items()));
   if (!commits()) return {};
   for (const Deletion::Doomed& each : doomed) {
     m_bases->forget(set_path(each.path));
