@@ -40,7 +40,8 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_lister(lister_options(options)),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {
-    m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, commits() ? KeptBeside::Use::write : KeptBeside::Use::read,
+    const auto use = commits() ? KeptBeside::Use::write : KeptBeside::Use::read;
+    m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, use,
                      [&reporter](const Error& error) { reporter.problem(error); });
   }
   if (!commits()) return;

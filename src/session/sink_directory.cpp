@@ -204,7 +204,8 @@ Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover 
 
 // A source that shows nothing where the set has something is more likely unmounted than emptied.
 Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const {
-  if ((message.flags & wire::k_directory_empty_source) == 0 || (message.flags & wire::k_directory_partial) != 0) return {};
+  if ((message.flags & wire::k_directory_empty_source) == 0) return {};
+  if ((message.flags & wire::k_directory_partial) != 0) return {};
   // Where another source has something, only what --delete would take is at stake.
   if (message.entries > 0 && !has(wire::k_flag_delete)) return {};
   if ( directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
@@ -236,7 +237,8 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
     directory.reply = wire::ReplyKind::same;
     return false;
   }
-  if (listed->holds_set && at.where == Where::live && m_options.mode != SinkMode::verify) NB_TRY(guard_nested(directory));
+  const bool may_write = at.where == Where::live && m_options.mode != SinkMode::verify;
+  if (listed->holds_set && may_write) NB_TRY(guard_nested(directory));
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
