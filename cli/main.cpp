@@ -54,6 +54,10 @@ int run_named(const std::string& name, const std::vector<std::string>& arguments
 
 int run_main(const std::vector<std::string>& words) {
   if (words.empty()) return usage_error("a command is needed");
+  if (words[0] == "help" && words.size() > 1) {
+    const auto command = find_command(words[1]);
+    return command ? print_help(command_help(*command)) : usage_error("no such command: " + escape(words[1]));
+  }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return print_help(general_help());
   if (words[0] == "--version" || words[0] == "-V") return print_help(version_text());
   return run_named(words[0], {words.begin() + 1, words.end()});

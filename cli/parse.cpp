@@ -150,7 +150,7 @@ std::string general_help() {
   text +=
       "\nPlaces are as for rsync: /path, [user@]host:path, ssh://[user@]host[:port]/path;\n"
       "a slash after a source means its content.\n"
-      "\n  nbackup COMMAND --help   the options of a command\n"
+      "\n  nbackup COMMAND --help   the options of a command; also: nbackup help COMMAND\n"
       "  nbackup --version        version, protocol, libraries\n"
       "  man nbackup              the manual\n";
   return text;

@@ -2,9 +2,9 @@
 // status: what this client remembers of its pushes. Touches no network and no set. With --max-age its exit code watches
 // the backups; what is not known counts as too old there, so that a lost memory does not look like good news.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/text.hpp"
 #include "cache/client_state.hpp"
@@ -27,20 +27,10 @@ void print_rows(const Settings& settings, const std::vector<StatusRow>& rows) {
   if (settings.json) {
     for (const StatusRow& row : rows) fmt::print("{}\n", json_status_row(row));
   } else if (!rows.empty()) {
-    fmt::print("{}", status_table(rows));
+    const std::string table = status_table(rows);
+    const bool fits = ::isatty(STDOUT_FILENO) == 0 || width_of(table) <= terminal_columns(stdout);
+    fmt::print("{}", fits ? table : status_blocks(rows));
   }
-}
-
-// The table may go to /dev/null in cron: the error itself says which.
-std::string stale_destinations(const std::vector<StatusRow>& rows) {
-  std::string names;
-  std::set<std::string> seen;
-  for (const StatusRow& row : rows) {
-    if (!row.stale || seen.contains(row.set.destination)) continue;
-    seen.insert(row.set.destination);
-    names += (names.empty() ? "" : ", ") + row.set.destination;
-  }
-  return names;
 }
 
 Status forget(const std::optional<std::string>& destination, cache::ClientState& memory) {
@@ -55,6 +45,7 @@ Status show(const Settings& settings, const std::optional<std::string>& destinat
   if (destination) keep_only(*destination, sets);
   const auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
   print_rows(settings, rows);
+  // The table may go to /dev/null in cron: the error itself says which.
   const std::string stale = stale_destinations(rows);
   if (settings.max_age && rows.empty()) {
     const std::string none = "this client has not pushed anywhere yet";
@@ -72,6 +63,10 @@ Status status(const Settings& settings, Clock& clock) {
     NB_TRY_ASSIGN(destination, destination_key(settings.arguments.front()));
   }
   cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
+  if (destination) {
+    const auto known = known_destination(memory.list_sets(), settings.arguments.front(), *destination);
+    if (known) destination = *known;
+  }
   return settings.forget ? forget(destination, memory) : show(settings, destination, memory, clock);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <set>
 
 #include "base/text.hpp"
 #include "cli/quantities.hpp"
@@ -75,6 +76,45 @@ std::string status_table(const std::vector<StatusRow>& rows) {
     text += one + "\n";
   }
   return text;
+}
+
+std::string status_blocks(const std::vector<StatusRow>& rows) {
+  std::string text;
+  for (const StatusRow& row : rows) {
+    const Line line = line_of(row);
+    text += fmt::format("{}\n  source      {}\n  last push   {}, age {}\n  generation  {}\n  exit        {}\n", line[0],
+                        line[1], line[2], line[3], line[4], line[5]);
+  }
+  return text;
+}
+
+std::size_t width_of(std::string_view text) {
+  std::size_t widest = 0;
+  for (const std::string_view line : split(text, '\n')) widest = std::max(widest, line.size());
+  return widest;
+}
+
+std::optional<std::string> known_destination(const std::vector<cache::KnownSet>& sets, const std::string& argument,
+                                             const std::string& key) {
+  // What was typed comes first: a name may look like another one that is printed.
+  for (const cache::KnownSet& set : sets) {
+    if (set.destination == key) return set.destination;
+  }
+  for (const cache::KnownSet& set : sets) {
+    if (escape(set.destination) == argument) return set.destination;
+  }
+  return std::nullopt;
+}
+
+std::string stale_destinations(const std::vector<StatusRow>& rows) {
+  std::string names;
+  std::set<std::string> seen;
+  for (const StatusRow& row : rows) {
+    if (!row.stale || !seen.insert(row.set.destination).second) continue;
+    const std::string age = row.age ? format_age(*row.age) : "never";
+    names += (names.empty() ? "" : ", ") + row.set.destination + " (" + age + ")";
+  }
+  return names;
 }
 
 }  // namespace nb::cli

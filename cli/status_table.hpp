@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -24,6 +25,17 @@ std::vector<StatusRow> status_rows(std::vector<cache::KnownSet> sets, WallTime n
 
 // One heading and one line a row, columns aligned, times in the local zone; each line ended by a newline.
 std::string status_table(const std::vector<StatusRow>& rows);
+// The same with a few lines for each row, for where the table is too wide.
+std::string status_blocks(const std::vector<StatusRow>& rows);
+// The widest line of `text`, in bytes.
+std::size_t width_of(std::string_view text);
+
+// Which of the known destinations `argument` means: one that is typed as for push (whose key is `key`), or copied from
+// what status has printed. Nothing if none.
+std::optional<std::string> known_destination(const std::vector<cache::KnownSet>& sets, const std::string& argument,
+                                             const std::string& key);
+// The destinations that are too old and how old they are: "h:/p (3d 02h), h:/q (never)".
+std::string stale_destinations(const std::vector<StatusRow>& rows);
 
 // "2026-11-30 02:10" in the local zone.
 std::string local_time(std::int64_t time_ns);

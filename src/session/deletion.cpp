@@ -24,6 +24,11 @@ Result<bool> Deletion::is_mounted(const fs::Stat& stat) {
   return !fs::same_mount(stat, *m_root_stat);
 }
 
+void Deletion::count(const RelPath& path, Judged& judged) const {
+  ++judged.entries;
+  if (m_visit != nullptr) (*m_visit)(path);
+}
+
 // Depth first. Directories are opened by path and closed before their children are, so that depth costs no descriptors.
 Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   Judged judged;
@@ -34,7 +39,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     return judged;
   }
   if (doomed.stat.type != fs::FileType::directory) {
-    judged.visited.push_back(doomed.path);
+    count(doomed.path, judged);
     return judged;
   }
   std::vector<Doomed> children;
@@ -58,7 +63,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
       continue;
     }
     NB_TRY_ASSIGN(Judged below, judge(child));
-    judged.visited.insert(judged.visited.end(), below.visited.begin(), below.visited.end());
+    judged.entries += below.entries;
     judged.mounts.insert(judged.mounts.end(), below.mounts.begin(), below.mounts.end());
     judged.nested.insert(judged.nested.end(), below.nested.begin(), below.nested.end());
     judged.whole &= below.whole;
@@ -69,7 +74,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     }
   }
   if (judged.whole) {
-    judged.visited.push_back(doomed.path);
+    count(doomed.path, judged);
   } else {
     judged.parts = std::move(parts);
   }
@@ -95,8 +100,12 @@ Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::f
     return std::vector<Doomed>{};
   }
   tell(*judged);
-  m_entries += judged->visited.size();
-  for (const RelPath& path : judged->visited) visit(path);
+  m_entries += judged->entries;
+  if (visit) {
+    m_visit = &visit;
+    static_cast<void>(judge(doomed));  // what cannot be read any more is not shown
+    m_visit = nullptr;
+  }
   if (judged->whole) return std::vector<Doomed>{std::move(doomed)};
   return std::move(judged->parts);
 }

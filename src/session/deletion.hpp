@@ -26,7 +26,8 @@ class Deletion {
       : m_root(root), m_base(std::move(base)), m_rules(rules), m_reporter(reporter) {}
 
   // All that goes for `doomed` to go: itself if everything below it can, else the parts that can. Counts and returns
-  // them; `visit` is told of every single entry, children first, for the itemized output.
+  // them; `visit`, if there is one, is told of every single entry, children first, for the itemized output: by a second
+  // walk, so that memory does not grow with what goes.
   Result<std::vector<Doomed>> plan(Doomed doomed, const std::function<void(const RelPath&)>& visit);
   // Whether `doomed` could go as a whole.
   Result<bool> can_go_whole(const Doomed& doomed);
@@ -37,11 +38,12 @@ class Deletion {
   struct Judged {
     bool whole = true;
     std::vector<Doomed> parts;          // if not whole
-    std::vector<RelPath> visited;
+    std::uint64_t entries = 0;          // that go, itself and everything below counted
     std::vector<RelPath> mounts;        // what stays for being another mount
     std::vector<RelPath> nested;        // and for being a file set of its own
   };
   Result<Judged> judge(const Doomed& doomed);
+  void count(const RelPath& path, Judged& judged) const;
   [[nodiscard]] bool is_protected(const Doomed& doomed) const;
   void tell(const Judged& judged);
   [[nodiscard]] Result<bool> is_mounted(const fs::Stat& stat);
@@ -50,6 +52,7 @@ class Deletion {
   const RelPath m_base;
   const filter::Rules* m_rules;
   Reporter& m_reporter;
+  const std::function<void(const RelPath&)>* m_visit = nullptr;  // in the second walk
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
   std::set<RelPath> m_told;  // nested sets

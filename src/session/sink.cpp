@@ -40,7 +40,8 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_lister(lister_options(options)),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {
-    m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, commits() ? KeptBeside::Use::write : KeptBeside::Use::read,
+    const auto use = commits() ? KeptBeside::Use::write : KeptBeside::Use::read;
+    m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, use,
                      [&reporter](const Error& error) { reporter.problem(error); });
   }
   if (!commits()) return;
@@ -56,6 +57,12 @@ RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(pa
 void Sink::item(std::string change, const RelPath& path, std::string detail) {
   if (m_options.mode == SinkMode::verify) differs();
   if (has(wire::k_flag_itemize)) m_reporter.item({std::move(change), path, std::move(detail)});
+}
+
+// Told of each deletion, where anybody wants to know.
+std::function<void(const RelPath&)> Sink::deletion_items() {
+  if (m_options.mode != SinkMode::verify && !has(wire::k_flag_itemize)) return {};
+  return [this](const RelPath& gone) { item(item_deleted(), gone); };
 }
 
 Result<wire::RunResult> Sink::run() {
@@ -243,6 +250,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(make_links());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();
+    NB_TRY(m_stager->end_name_checks());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
   }

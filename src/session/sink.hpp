@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -168,6 +169,7 @@ class Sink {
 
   [[nodiscard]] RelPath set_path(const RelPath& path) const;
   void item(std::string change, const RelPath& path, std::string detail = {});
+  std::function<void(const RelPath&)> deletion_items();
   void differs() { ++m_result.differences; }
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }

@@ -6,6 +6,7 @@
 
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
+#include "txn/set_files.hpp"
 
 namespace nb::session {
 namespace {
@@ -133,6 +134,10 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (!parent) return give_up(directory, parent.error());
   const auto stat = (*parent)->stat_at(directory.path.name());
   if (!stat && stat.error().code != Errc::not_found) return give_up(directory, stat.error());
+  if (commits()) {
+    const Status taken = m_stager->check_name(**parent, set_path(directory.path));
+    if (!taken) return give_up(directory, taken.error());
+  }
   if (!stat) return locate_new(directory, std::nullopt);
   if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
@@ -199,7 +204,8 @@ Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover 
 
 // A source that shows nothing where the set has something is more likely unmounted than emptied.
 Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const {
-  if ((message.flags & wire::k_directory_empty_source) == 0 || (message.flags & wire::k_directory_partial) != 0) return {};
+  if ((message.flags & wire::k_directory_empty_source) == 0) return {};
+  if ((message.flags & wire::k_directory_partial) != 0) return {};
   // Where another source has something, only what --delete would take is at stake.
   if (message.entries > 0 && !has(wire::k_flag_delete)) return {};
   if ( directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
@@ -237,7 +243,8 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
     directory.reply = wire::ReplyKind::same;
     return false;
   }
-  if (listed->holds_set && at.where == Where::live && m_options.mode != SinkMode::verify) NB_TRY(guard_nested(directory));
+  const bool may_write = at.where == Where::live && m_options.mode != SinkMode::verify;
+  if (listed->holds_set && may_write) NB_TRY(guard_nested(directory));
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
@@ -257,6 +264,9 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
 Status Sink::guard_nested(const SinkDirectory& directory) const {
   const RelPath path = set_path(directory.path);
   if (path.is_root()) return {};
+  // An empty directory of that name is none.
+  const auto control = m_target.root->open_directory_path(path.child(k_control_name));
+  if (control && !(*control)->stat_at(txn::k_format_name)) return {};
   return fail(Errc::nested_set, path.str() + "/; push to it by its own path, or leave it out with --exclude");
 }
 

@@ -215,7 +215,7 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
     if (shared) m_stand_ins[path] = std::nullopt;
     return {};
   }
-  NB_TRY(m_deletion->plan(doomed, [this](const RelPath& gone) { item(item_deleted(), gone); }));
+  NB_TRY(m_deletion->plan(doomed, deletion_items()));
   if (commits()) m_beside->remove(path);
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
@@ -265,6 +265,14 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
     if (!may) {
       if (shared) m_stand_ins[path] = std::nullopt;
       return {};
+    }
+  }
+  if (in_live && present == nullptr) {
+    NB_TRY_ASSIGN(fs::Directory * parent, live(directory.path));
+    const Status taken = m_stager->check_name(*parent, set_path(path));
+    if (!taken) {
+      if (shared) m_stand_ins[path] = std::nullopt;
+      return per_file(taken, path);
     }
   }
   directory.touched = true;
@@ -348,8 +356,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     directory.extras.push_back(entry.name);
     return {};
   }
-  const auto visit = [this](const RelPath& gone) { item(item_deleted(), gone); };
-  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, visit));
+  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, deletion_items()));
   if (!commits()) return {};
   if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(entry.name);
   for (const Deletion::Doomed& each : doomed) {

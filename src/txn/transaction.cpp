@@ -110,6 +110,8 @@ Status Transaction::clean_up() {
   // The journal still needs what is in the stage.
   if (interrupted) return fail(Errc::recovery_failed, "a commit is not finished");
   m_state->progress = TransactionState::Progress::ended;
+  // FUSE and NFS keep the name of a file that is open, and its directory with it.
+  m_state->stage = Stage{};
   NB_TRY(remove_stages(set.control()));
   if (set.format().lifetime == Lifetime::permanent) return {};
   // What somebody else put in the way is kept for them.

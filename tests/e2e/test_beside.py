@@ -125,6 +125,28 @@ class Beside(Case):
         self.assertIn(b"was damaged", outcome.stderr)
         self.assert_same_tree(self.source, self.pulled())
 
+    def test_names_that_are_refused_are_told_and_the_rest_is_committed(self) -> None:
+        self.push()
+        (self.source / "a:b").write_text("no colon there")
+        (self.source / "PLAIN").write_text("the same name there")
+        (self.source / "new").write_text("one")
+        (self.source / "NEW").write_text("two")
+        (self.source / "DIR").mkdir()
+        (self.source / "DIR/inside").write_text("x")
+        (self.source / "good").write_text("good")
+        (self.source / "c:d").mkdir()
+        (self.source / "c:d/inside").write_text("x")
+        before = (self.pool / "plain").read_text()
+        for _ in range(2):
+            outcome = self.run_code(23, "push", "--delete", f"{self.source}/", self.pool)
+            for name in (b"a:b", b"PLAIN", b"new", b"DIR", b"c:d"):
+                self.assertIn(b"nbackup: " + name, outcome.stderr, outcome.text)
+            self.assertEqual((self.pool / "good").read_text(), "good")
+            self.assertEqual((self.pool / "plain").read_text(), before)
+            self.assertEqual((self.pool / "NEW").read_text(), "two")
+            self.assertEqual(sorted(os.listdir(self.pool)), [".nbackup", "NEW", "dir", "good", "link", "plain"])
+            self.assert_clean(self.pool)
+
     def test_old_or_new_wherever_it_dies(self) -> None:
         seen = set()
         for number, point in enumerate(DEATHS):

@@ -53,3 +53,39 @@ TEST_CASE("the table is aligned and safe to print", "[cli]") {
         "DESTINATION  SOURCE     LAST PUSH         AGE       GENERATION  EXIT\n"
         "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h !  1,234       0\n");
 }
+
+TEST_CASE("where the table is too wide, a set has a few lines", "[cli]") {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  cache::KnownSet set = pushed();
+  set.destination = "h:/" + std::string(70, 'p');
+  const auto rows = status_rows({set}, after_push(hours(27)), hours(26));
+  CHECK(width_of(status_table(rows)) > 80);
+  CHECK(width_of(status_blocks(rows)) == set.destination.size());
+  CHECK(status_blocks(rows) == set.destination +
+                                   "\n  source      /a /b\\377\n  last push   2023-11-14 22:13, age 1d 03h !\n"
+                                   "  generation  1,234\n  exit        0\n");
+}
+
+TEST_CASE("a destination is known as it is typed and as it is printed", "[cli]") {
+  cache::KnownSet port = pushed();
+  port.destination = "h:2222:/p";
+  cache::KnownSet odd = pushed();
+  odd.destination = "/a\xff";
+  const std::vector<cache::KnownSet> sets{pushed(), port, odd};
+  CHECK(known_destination(sets, "ssh://h:2222/p", "h:2222:/p") == "h:2222:/p");
+  CHECK(known_destination(sets, "h:2222:/p", "h:2222") == "h:2222:/p");
+  CHECK(known_destination(sets, "/a\\377", "/a\\377") == "/a\xff");
+  CHECK_FALSE(known_destination(sets, "h:/other", "h:/other").has_value());
+}
+
+TEST_CASE("what is too old is named with its age", "[cli]") {
+  cache::KnownSet never = pushed();
+  never.destination = "never";
+  never.last_push_ns = 0;
+  cache::KnownSet again = pushed();
+  again.source = "/other";
+  CHECK(stale_destinations(status_rows({pushed(), again, never}, after_push(hours(27)), hours(26))) ==
+        "h:/p (1d 03h), never (never)");
+  CHECK(stale_destinations(status_rows({pushed()}, after_push(hours(1)), hours(26))).empty());
+}
