@@ -47,6 +47,8 @@ class Node {
 // An open regular file.
 class File : public Node {
  public:
+  // What stat() said when create_file made this file, which saves asking again; nothing for one that was opened.
+  [[nodiscard]] virtual std::optional<Stat> made_as() const { return std::nullopt; }
   // Up to out.size() bytes from `offset`; 0 at the end. EINTR is retried, short reads are possible.
   virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) = 0;
   // All of `data`.

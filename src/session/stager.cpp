@@ -90,6 +90,14 @@ Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const 
   return StagedNode{ident, std::move(kept.literal)};
 }
 
+std::optional<StagedNode> Stager::settle_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits) {
+  const std::optional<fs::Stat> made = file.made_as();
+  if (!made || inherits == Inherits::acls || !m_plain.give(file, *made, meta)) return std::nullopt;
+  txn::Ident ident = txn::ident_of(*made);
+  ident.mtime = meta.mtime;
+  return StagedNode{ident, meta};
+}
+
 // Symlinks, FIFOs and sockets take no attributes: whoever may not give them their owner could not keep it either.
 bool Stager::needs_placeholder(const wire::Entry& entry) const {
   if (::geteuid() == 0) return false;
@@ -137,6 +145,7 @@ Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot) {
 Result<StagedNode> Stager::finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta,
                                        const std::string& path) {
   NB_FAILPOINT("session.stage.file_written");
+  if (auto plain = settle_plain(file, meta, inherits(spot))) return *std::move(plain);
   return settle(file, {fs::FileType::regular, meta, {}}, path, inherits(spot));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fs/kept_metadata.hpp"
+#include "session/plain_metadata.hpp"
 #include "session/reporter.hpp"
 #include "txn/transaction.hpp"
 
@@ -70,6 +71,8 @@ class Stager {
   enum class Inherits : std::uint8_t { nothing, acls };
   // Of what was just made at `spot`, whose directory() was the last one asked for.
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
+  // Without asking anything, where that is possible; nothing otherwise.
+  std::optional<StagedNode> settle_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits);
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
   [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
   Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
@@ -83,6 +86,7 @@ class Stager {
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;
   bool m_cached_inherits = false;
+  PlainMetadata m_plain;
   const std::vector<gid_t> m_groups;        // that this process may give to its files
   std::uint64_t m_kept_aside = 0;
   std::set<std::string> m_lost_kinds;
