@@ -5,7 +5,9 @@
 // reorder whatever was not synced (sim_directory.hpp).
 //
 // Errors are coded by errc_from_errno; contexts name the operation and the name ("rename: a -> b").
-// Objects are not thread-safe; several objects on one inode may be used from several threads.
+// Objects are not thread-safe; several objects on one inode may be used from several threads. A Directory of the real
+// file system (it has a kernel_path()) holds nothing but a descriptor and may be used by several threads at once, list()
+// excepted, which moves the descriptor's position.
 #pragma once
 
 #include <memory>

@@ -33,6 +33,15 @@ struct StagedNode {
   fs::Metadata literal;  // what the inode has now; empty for a second name of one that has it already
 };
 
+enum class Inherits : std::uint8_t { nothing, acls };
+
+// Where a file is made, for another thread; keeps the directory open. Of the slots' directory the transaction does.
+struct Placement {
+  std::shared_ptr<fs::Directory> directory;
+  std::string name;
+  Inherits inherits = Inherits::nothing;
+};
+
 class Stager {
  public:
   Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter);
@@ -48,6 +57,13 @@ class Stager {
   // journal).
   Status make_directory(const Spot& spot);
   Result<std::unique_ptr<fs::File>> create_file(const Spot& spot);
+  // The same in steps that any thread may do: make the file, write it, and give it its metadata where that is plain
+  // (nothing otherwise: then settle_file, by the stager's thread). `plain` is the thread's own.
+  Result<Placement> place(const Spot& spot);
+  static Result<std::unique_ptr<fs::File>> create_in(fs::Directory& directory, const std::string& name);
+  static Result<std::optional<StagedNode>> finish_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits,
+                                                        PlainMetadata& plain);
+  Result<StagedNode> settle_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
   // A file whose content is complete gets its metadata.
   Result<StagedNode> finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
   // Gives a staged directory everything, then takes mode and mtime back to what staging needs; returns what the inode
@@ -68,11 +84,8 @@ class Stager {
   [[nodiscard]] std::uint64_t kept_aside() const { return m_kept_aside; }
 
  private:
-  enum class Inherits : std::uint8_t { nothing, acls };
   // Of what was just made at `spot`, whose directory() was the last one asked for.
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
-  // Without asking anything, where that is possible; nothing otherwise.
-  std::optional<StagedNode> settle_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits);
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
   [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
   Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
@@ -82,7 +95,7 @@ class Stager {
   txn::FileSet& m_set;
   txn::Transaction& m_transaction;
   Reporter& m_reporter;
-  std::unique_ptr<fs::Directory> m_cached;  // of the tree directory used last
+  std::shared_ptr<fs::Directory> m_cached;  // of the tree directory used last
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;
   bool m_cached_inherits = false;
