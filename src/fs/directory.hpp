@@ -5,7 +5,9 @@
 // reorder whatever was not synced (sim_directory.hpp).
 //
 // Errors are coded by errc_from_errno; contexts name the operation and the name ("rename: a -> b").
-// Objects are not thread-safe; several objects on one inode may be used from several threads.
+// Objects are not thread-safe; several objects on one inode may be used from several threads. A Directory of the real
+// file system (it has a kernel_path()) holds nothing but a descriptor and may be used by several threads at once, list()
+// excepted, which moves the descriptor's position.
 #pragma once
 
 #include <memory>
@@ -47,6 +49,8 @@ class Node {
 // An open regular file.
 class File : public Node {
  public:
+  // What stat() said when create_file made this file, which saves asking again; nothing for one that was opened.
+  [[nodiscard]] virtual std::optional<Stat> made_as() const { return std::nullopt; }
   // Up to out.size() bytes from `offset`; 0 at the end. EINTR is retried, short reads are possible.
   virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) = 0;
   // All of `data`.

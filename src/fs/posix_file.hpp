@@ -13,7 +13,9 @@ namespace nb::fs::posix {
 class PosixFile final : public PosixNode<File, Access::full> {
  public:
   using PosixNode::PosixNode;
+  PosixFile(Fd fd, const Stat& made_as) : PosixNode(std::move(fd)), m_made_as(made_as) {}
 
+  [[nodiscard]] std::optional<Stat> made_as() const override { return m_made_as; }
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) override;
   Status write_at(std::uint64_t offset, ByteView data) override;
   Status set_size(std::uint64_t size) override;
@@ -31,6 +33,7 @@ class PosixFile final : public PosixNode<File, Access::full> {
   ssize_t read_some(off_t offset, std::span<std::byte> out);
 
   bool m_read_once = false;
+  std::optional<Stat> m_made_as;
 };
 
 // A regular file in the directory `fd`; anything else, even one swapped in at this moment, is Errc::path.

@@ -31,18 +31,21 @@ std::string context_pair(std::string_view operation, std::string_view from, std:
   return context(operation, from).append(" -> ").append(to);
 }
 
-// umask, a default ACL or a set-group-id parent may have changed what was asked for.
-Status settle_mode(Inode inode, std::uint32_t wanted) {
-  NB_TRY_ASSIGN(const Stat stat, stat_name(inode.fd, ""));
-  if (stat.mode == wanted) return {};
-  return set_mode(inode, wanted);
+// umask, a default ACL or a set-group-id parent may have changed what was asked for. Returns what was made.
+Result<Stat> settle_mode(Inode inode, std::uint32_t wanted) {
+  NB_TRY_ASSIGN(Stat stat, stat_name(inode.fd, ""));
+  if (stat.mode == wanted) return stat;
+  NB_TRY(set_mode(inode, wanted));
+  stat.mode = wanted;
+  return stat;
 }
 
 // The same through an O_PATH descriptor, for what cannot be opened otherwise.
 Status settle_mode_at(int fd, const char* name, std::uint32_t wanted) {
   const Fd node(::openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!node.valid()) return fail_errno(context("open", name));
-  return settle_mode({node.get(), Access::path_only}, wanted);
+  NB_TRY(settle_mode({node.get(), Access::path_only}, wanted));
+  return {};
 }
 
 mode_t type_bits(FileType type) {
@@ -106,11 +109,12 @@ Result<std::unique_ptr<File>> PosixDirectory::create_file(std::string_view name)
   const CName c_name(name);
   Fd made(::openat(fd(), c_name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
   if (!made.valid()) return fail_errno(context("create", name));
-  if (Status settled = settle_mode({made.get(), Access::full}, k_file_mode); !settled) {
+  Result<Stat> settled = settle_mode({made.get(), Access::full}, k_file_mode);
+  if (!settled) {
     static_cast<void>(::unlinkat(fd(), c_name.c_str(), 0));
     return wrap(std::move(settled).error(), context("create", name));
   }
-  return std::make_unique<PosixFile>(std::move(made));
+  return std::make_unique<PosixFile>(std::move(made), *settled);
 }
 
 Result<std::unique_ptr<Directory>> PosixDirectory::create_directory(std::string_view name) {
@@ -125,7 +129,7 @@ Result<std::unique_ptr<Directory>> PosixDirectory::create_directory(std::string_
     static_cast<void>(::unlinkat(fd(), c_name.c_str(), AT_REMOVEDIR));
     return fail_typed(context("mkdir", name), error);
   }
-  if (Status settled = settle_mode({made.get(), Access::full}, k_directory_mode); !settled) {
+  if (Result<Stat> settled = settle_mode({made.get(), Access::full}, k_directory_mode); !settled) {
     static_cast<void>(::unlinkat(fd(), c_name.c_str(), AT_REMOVEDIR));
     return wrap(std::move(settled).error(), context("mkdir", name));
   }

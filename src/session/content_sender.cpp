@@ -12,7 +12,7 @@
 namespace nb::session {
 namespace {
 
-constexpr int k_attempts = 3;
+constexpr int k_attempts = 3;  // of reading a file that keeps changing, after the one that takes it as listed
 
 wire::FileOutcome outcome_of(Errc code) {
   if (code == Errc::vanished) return wire::FileOutcome::vanished;
@@ -20,13 +20,27 @@ wire::FileOutcome outcome_of(Errc code) {
   return wire::FileOutcome::unreadable;
 }
 
+// Asks for one byte more than `expected`, to see a file grow. Where the first answer is what was expected there is no
+// second: whether it has grown meanwhile is for the stat that follows to tell.
+Result<std::size_t> read_small(fs::File& file, std::size_t expected, std::span<std::byte> out) {
+  NB_TRY_ASSIGN(const std::size_t got, file.read_at(0, out));
+  if (got == 0 || got >= expected) return got;
+  NB_TRY_ASSIGN(const std::size_t rest, fs::read_fully(file, got, out.subspan(got)));
+  return got + rest;
+}
+
 }  // namespace
 
 // Attributes cannot have changed without the ctime: a file as it was listed needs no second look at them.
-Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
+Result<ContentSender::Opened> ContentSender::open(const Listed& listed, Look look) {
   Opened out;
   NB_TRY_ASSIGN(out.file, m_tree.open_file(listed.directory, listed.origin, listed.entry.name));
   if (m_options.digests != nullptr) out.began = m_options.digests->now();
+  if (look == Look::after_reading) {
+    out.stat = listed.stat;
+    out.meta = listed.entry.meta;
+    return out;
+  }
   NB_TRY_ASSIGN(out.stat, out.file->stat());
   out.newer = !fs::is_same_state(out.stat, listed.stat);
   if (!out.newer) {
@@ -44,8 +58,10 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed) {
 Status ContentSender::send(const wire::FileKey& key, const Listed& listed, const Basis* basis) {
   const RelPath path = listed.directory.child(listed.entry.name);
   m_begun = false;
-  for (int attempt = 0; attempt < k_attempts; ++attempt) {
-    auto file = open(listed);
+  // A small file is read as what was listed: if it still is that afterwards, so it was before.
+  const bool is_small = listed.stat.size <= m_options.small_file_bytes;
+  for (int attempt = is_small ? 0 : 1; attempt <= k_attempts; ++attempt) {
+    auto file = open(listed, attempt == 0 ? Look::after_reading : Look::before_and_after);
     if (!file) {
       Error error = file.error();
       error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
@@ -84,9 +100,9 @@ Status ContentSender::give_up(const wire::FileKey& key, Error error, const RelPa
 }
 
 Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& key, Opened& file) {
-  // One byte more than expected, to see it grow.
-  m_buffer.resize(static_cast<std::size_t>(file.stat.size) + 1);
-  const auto have = fs::read_fully(*file.file, 0, m_buffer);
+  const auto expected = static_cast<std::size_t>(file.stat.size);
+  if (m_buffer.size() <= expected) m_buffer.resize(expected + 1);
+  const auto have = read_small(*file.file, expected, std::span(m_buffer).first(expected + 1));
   if (!have) return failed(have.error());
   const auto after = file.file->stat();
   if (!after) return failed(after.error());

@@ -67,7 +67,8 @@ class ContentSender {
     bool newer = false;  // than the listing
     WallTime began{};    // before anything of it was read
   };
-  Result<Opened> open(const Listed& listed);
+  enum class Look : std::uint8_t { after_reading, before_and_after };
+  Result<Opened> open(const Listed& listed, Look look);
   Result<Attempt> try_once(const wire::FileKey& key, Opened& file, const Basis* basis);
   Result<Attempt> send_delta(const wire::FileKey& key, Opened& file, const Basis& basis);
   Result<Attempt> end_content(const wire::FileKey& key, const Opened& file, const hash::Digest& digest);

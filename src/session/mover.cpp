@@ -153,6 +153,7 @@ Result<StagedNode> Mover::bring_in(const TakenFile& taken) {
   const Status linked = (*parent)->link(taken.from.name(), *target, Stager::name_of(taken.file.spot));
   if (!linked) return copy(taken, **parent);
   NB_FAILPOINT("session.stage.linked");
+  m_stager.keep_nothing_beside(taken.file.path);
   return StagedNode{txn::ident_of(*stat), {}};
 }
 

@@ -21,6 +21,13 @@ scan::ListerOptions lister_options(const SinkOptions& options) {
           options.secret, options.mode == SinkMode::verify ? nullptr : options.digests};
 }
 
+// Only the real file system's objects may be used by several threads; on one processor they would only take turns.
+unsigned writer_threads(const fs::Directory& root) {
+  constexpr unsigned k_most = 4;
+  const unsigned processors = std::thread::hardware_concurrency();
+  return root.kernel_path() && processors > 1 ? std::min(processors, k_most) : 0;
+}
+
 wire::PhaseKind phase_of(txn::CommitPhase phase) {
   switch (phase) {
     case txn::CommitPhase::sync: return wire::PhaseKind::sync;
@@ -46,6 +53,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
   }
   if (!commits()) return;
   m_stager.emplace(*m_target.set, *m_target.transaction, reporter, beside());
+  m_writers.emplace(writer_threads(*m_target.root));
   const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
   m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
@@ -78,6 +86,7 @@ Result<wire::RunResult> Sink::run() {
     status = tl::make_unexpected(result.error());
   }
   // What has come so far is resume data, the last of it too.
+  static_cast<void>(finish_writing());
   if (commits()) static_cast<void>(m_target.transaction->flush_log());
   m_connection.send_error(status.error());
   return tl::make_unexpected(status.error());
@@ -88,6 +97,7 @@ bool Sink::is_complete() const { return m_scan_end && m_open.empty() && m_expect
 
 Status Sink::step() {
   if (m_connection.drained()) {
+    if (m_writers) m_writers->hand_over();
     NB_TRY(pump_wants());
     NB_TRY(m_connection.flush());
   }
@@ -246,6 +256,7 @@ Result<wire::RunResult> Sink::finish() {
   m_result.deleted = deletions();
   if (m_options.mode != SinkMode::verify) NB_TRY(check_deletions());
   if (commits()) {
+    NB_TRY(finish_writing());
     NB_TRY(settle_moves());
     NB_TRY(make_links());
     NB_TRY(m_target.transaction->flush_log());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks
-// for what differs, stages it, and commits. One thread does everything and never waits for the peer except in
-// receive(), so that it cannot deadlock with the source (docs/protocol.md, "Flow"). In a dry run and a verification the
+// for what differs, stages it, and commits. One thread does everything but writing small
+// files (SmallFileWriters), and never waits for the peer except in receive(), so that it cannot deadlock with the source
+// (docs/protocol.md, "Flow"). In a dry run and a verification the
 // same walk only reports.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "session/deletion.hpp"
 #include "session/job.hpp"
 #include "session/mover.hpp"
+#include "session/small_file_writers.hpp"
 #include "session/sink_types.hpp"
 
 namespace nb::session {
@@ -139,6 +141,9 @@ class Sink {
 
   // --- sink_content.cpp: files
   Status on_small_file(const wire::SmallFile& message);
+  Status take_written();
+  Status finish_written(WrittenFile& written);
+  Status finish_writing();
   Status on_file_begin(const wire::FileBegin& message);
   Status on_data(const wire::Data& message);
   Status on_hole(const wire::Hole& message);
@@ -211,6 +216,7 @@ class Sink {
   RelPath m_live_path;
   std::uint64_t m_written_since_check = 0;
   std::chrono::steady_clock::time_point m_last_progress{};
+  std::optional<SmallFileWriters> m_writers;        // commit mode; last, so that it goes first
 };
 
 }  // namespace nb::session

@@ -76,17 +76,42 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
   m_result.content_bytes += message.bytes.size();
   if (file->dropped) return settled(message.file);
   const fs::Metadata& meta = message.meta ? *message.meta : file->meta;
-  const auto write = [&]() -> Status {
-    NB_TRY_ASSIGN(const auto handle, m_stager->create_file(file->spot));
-    NB_TRY(handle->write_at(0, message.bytes));
-    NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file->spot, *handle, meta, file->path.str()));
-    node.ident.size = message.bytes.size();
-    return staged(*file, node, message.digest, meta, message.bytes.size());
-  };
-  NB_TRY(per_file(write(), file->path));
+  auto place = m_stager->place(file->spot);
+  if (place) {
+    m_writers->put({*file, *std::move(place), message.digest, meta, Bytes(message.bytes.begin(), message.bytes.end())});
+  } else {
+    NB_TRY(per_file(tl::make_unexpected(place.error()), file->path));
+  }
+  NB_TRY(take_written());
   const std::uint64_t written = message.bytes.size() + 4096;
   NB_TRY(settled(message.file));
   return watch_space(written);
+}
+
+Status Sink::take_written() {
+  for (WrittenFile& written : m_writers->take()) {
+    const RelPath& path = written.job.file.path;
+    NB_TRY(per_file(written.status ? finish_written(written) : written.status, path));
+  }
+  return {};
+}
+
+Status Sink::finish_written(WrittenFile& written) {
+  const SmallFileJob& job = written.job;
+  if (!written.node) {
+    NB_TRY_ASSIGN(written.node, m_stager->settle_file(job.file.spot, *written.handle, job.meta, job.file.path.str()));
+  } else {
+    m_stager->keep_nothing_beside(job.file.path);
+  }
+  written.node->ident.size = written.size;
+  return staged(job.file, *written.node, job.digest, job.meta, written.size);
+}
+
+// Until it returns, files that have come may be incomplete or not in the log.
+Status Sink::finish_writing() {
+  if (!m_writers) return {};
+  m_writers->wait();
+  return take_written();
 }
 
 Status Sink::watch_space(std::uint64_t written) {

@@ -67,7 +67,7 @@ Result<fs::Directory*> Stager::directory(const Spot& spot) {
   return m_cached.get();
 }
 
-Stager::Inherits Stager::inherits(const Spot& spot) const {
+Inherits Stager::inherits(const Spot& spot) const {
   return spot.in_tree && m_cached_inherits ? Inherits::acls : Inherits::nothing;
 }
 
@@ -144,14 +144,48 @@ Status Stager::make_directory(const Spot& spot) {
 }
 
 Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot) {
-  NB_FAILPOINT("session.stage.file");
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
-  return dir->create_file(name_of(spot));
+  return create_in(*dir, name_of(spot));
+}
+
+Result<std::unique_ptr<fs::File>> Stager::create_in(fs::Directory& directory, const std::string& name) {
+  NB_FAILPOINT("session.stage.file");
+  return directory.create_file(name);
+}
+
+Result<Placement> Stager::place(const Spot& spot) {
+  NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
+  const std::shared_ptr<fs::Directory> held = spot.in_tree ? m_cached : nullptr;
+  return Placement{std::shared_ptr<fs::Directory>(held, dir), name_of(spot), inherits(spot)};
+}
+
+Result<std::optional<StagedNode>> Stager::finish_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits,
+                                                       PlainMetadata& plain) {
+  NB_FAILPOINT("session.stage.file_written");
+  const std::optional<fs::Stat> made = file.made_as();
+  if (!made || inherits == Inherits::acls || !plain.give(file, *made, meta)) return std::nullopt;
+  txn::Ident ident = txn::ident_of(*made);
+  ident.mtime = meta.mtime;
+  return StagedNode{ident, meta};
 }
 
 Result<StagedNode> Stager::finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta,
                                        const std::string& path) {
-  NB_FAILPOINT("session.stage.file_written");
+  NB_TRY_ASSIGN(auto plain, finish_plain(file, meta, inherits(spot), m_plain));
+  if (plain) {
+    if (const auto at = RelPath::parse(path)) keep_nothing_beside(*at);
+    return *std::move(plain);
+  }
+  return settle(file, {fs::FileType::regular, meta, {}}, path, inherits(spot));
+}
+
+void Stager::keep_nothing_beside(const RelPath& path) {
+  if (m_beside != nullptr) static_cast<void>(m_beside->put(path, fs::FileType::regular, {}));
+}
+
+Result<StagedNode> Stager::settle_file(const Spot& spot, fs::File& file, const fs::Metadata& meta,
+                                       const std::string& path) {
+  NB_TRY(directory(spot));
   return settle(file, {fs::FileType::regular, meta, {}}, path, inherits(spot));
 }
 

@@ -15,6 +15,7 @@
 
 #include "fs/kept_metadata.hpp"
 #include "session/kept_beside.hpp"
+#include "session/plain_metadata.hpp"
 #include "session/reporter.hpp"
 #include "txn/transaction.hpp"
 
@@ -33,6 +34,15 @@ struct StagedNode {
   fs::Metadata literal;  // what the inode has now; empty for a second name of one that has it already
 };
 
+enum class Inherits : std::uint8_t { nothing, acls };
+
+// Where a file is made, for another thread; keeps the directory open. Of the slots' directory the transaction does.
+struct Placement {
+  std::shared_ptr<fs::Directory> directory;
+  std::string name;
+  Inherits inherits = Inherits::nothing;
+};
+
 class Stager {
  public:
   // `beside` takes what cannot be kept with a file; may be null, outlives the stager.
@@ -49,6 +59,16 @@ class Stager {
   // journal).
   Status make_directory(const Spot& spot);
   Result<std::unique_ptr<fs::File>> create_file(const Spot& spot);
+  // The same in steps that any thread may do: make the file, write it, and give it its metadata where that is plain
+  // (nothing otherwise: then settle_file, by the stager's thread). `plain` is the thread's own.
+  Result<Placement> place(const Spot& spot);
+  static Result<std::unique_ptr<fs::File>> create_in(fs::Directory& directory, const std::string& name);
+  static Result<std::optional<StagedNode>> finish_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits,
+                                                        PlainMetadata& plain);
+  Result<StagedNode> settle_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
+  // Of a file whose inode holds all its metadata: what was kept beside an earlier one at `path`, which is below the
+  // transfer's root, goes. finish_file does so itself.
+  void keep_nothing_beside(const RelPath& path);
   // A file whose content is complete gets its metadata.
   Result<StagedNode> finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
   // Gives a staged directory everything, then takes mode and mtime back to what staging needs; returns what the inode
@@ -76,7 +96,6 @@ class Stager {
   [[nodiscard]] std::uint64_t kept_aside() const { return m_kept_aside; }
 
  private:
-  enum class Inherits : std::uint8_t { nothing, acls };
   // Of what was just made at `spot`, whose directory() was the last one asked for.
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
@@ -90,10 +109,11 @@ class Stager {
   txn::Transaction& m_transaction;
   Reporter& m_reporter;
   KeptBeside* m_beside;
-  std::unique_ptr<fs::Directory> m_cached;  // of the tree directory used last
+  std::shared_ptr<fs::Directory> m_cached;  // of the tree directory used last
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;
   bool m_cached_inherits = false;
+  PlainMetadata m_plain;
   const std::vector<gid_t> m_groups;        // that this process may give to its files
   enum class Names : std::uint8_t { all_taken, some_refused };
   const Names m_names;
