@@ -30,15 +30,15 @@ class Mover {
   // the set's root, `present` what is there now, or null.
   bool may_have(const RelPath& set_path, const wire::Entry& entry, const fs::Stat* present);
 
-  // Takes the content `digest` for `file`, whose path below the set's root is `set_path`, if any live file has it. False
-  // if not. Errors end the run.
+  // Takes the content `digest` for `file`, whose path below the set's root is `set_path`, if any live file has it.
+  // False if not. Errors end the run.
   Result<bool> take(const ExpectedFile& file, const RelPath& set_path, const hash::Digest& digest);
   // The same from one file, if it also has the mtime that is wanted.
   Result<bool> take_from(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
                          const hash::Digest& digest);
 
-  // At the end of the plan: brings all that was taken into the stage. `staged` is told of each file, `lost` of each that
-  // could not be made, which is then left out.
+  // At the end of the plan: brings all that was taken into the stage. `staged` is told of each file, `lost` of each
+  // that could not be made, which is then left out.
   using Staged = std::function<Status(const TakenFile& taken, const StagedNode& node)>;
   using Lost = std::function<Status(Error error, const RelPath& path)>;
   Status settle(const Staged& staged, const Lost& lost);

@@ -330,7 +330,8 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   if (digest != record->digest) return false;
   NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
   m_result.resumed_bytes += entry.size;
-  NB_TRY(staged({path, spot, true, replaced, shared, {}, 0, false, {}, false, false}, node, digest, entry.meta, entry.size));
+  const ExpectedFile resumed{path, spot, true, replaced, shared, {}, 0, false, {}, false, false};
+  NB_TRY(staged(resumed, node, digest, entry.meta, entry.size));
   return true;
 }
 

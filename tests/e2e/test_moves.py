@@ -293,8 +293,9 @@ class Directories(Moving):
         (self.source / "b").rename(self.source / "a")
         (self.source / "t").rename(self.source / "b")
         new = tree.snapshot(self.source)
-        points = ("session.stage.take@1", "session.stage.take@300", "session.stage.linked@2", "session.stage.linked@400",
-                  "session.sink.planned@1", "txn.prepare.synced@1", "txn.commit.ready@1", "txn.commit.point@1",
+        points = ("session.stage.take@1", "session.stage.take@300", "session.stage.linked@2",
+                  "session.stage.linked@400", "session.sink.planned@1", "txn.prepare.synced@1", "txn.commit.ready@1",
+                  "txn.commit.point@1",
                   "txn.apply.linked@1", "txn.apply.op@2", "txn.apply.op@4", "txn.apply.op@6", "txn.finish.head@1",
                   "session.sink.committed@1")
         for point in points:

@@ -32,7 +32,7 @@ def _replies(parts: Parts) -> Iterator[Lie]:
             yield Lie("reply", f"reply {reply.id} is for {number}",
                       put(parts, at, formed("directory_reply", altered(reply, id=number))),
                       f"directory_reply: {RANGE}" if number > 1 << 48 else "reply out of order")
-        for kind in (0, 4, 255):
+        for kind in (0, 6, 255):
             yield Lie("reply", f"reply {reply.id} is {kind}",
                       put(parts, at, formed("directory_reply", altered(reply, kind=kind))),
                       "directory_reply: unknown value")
