@@ -213,7 +213,7 @@ Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::Fil
 }
 
 Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {
-  auto file = open(listed);
+  auto file = open(listed, Look::before_and_after);
   if (!file || file->newer) return std::nullopt;
   if (m_options.digests != nullptr) {
     auto known = m_options.digests->find(*file->file, file->stat, *m_options.secret);

@@ -71,6 +71,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 
 void kill_tree_below(pid_t pid) {
   for (const pid_t child : children_of(pid)) {
+    ::kill(child, SIGSTOP);  // or it would tell the other side that its own child has ended
     kill_tree_below(child);
     ::kill(child, SIGKILL);
   }
