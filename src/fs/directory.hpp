@@ -98,8 +98,9 @@ class Directory : public Node {
   // Several components at once, beneath this directory, no symlink anywhere in it (openat2, or a walk without it).
   [[nodiscard]] virtual Result<std::unique_ptr<Directory>> open_directory_path(const RelPath& path) const = 0;
 
-  // Creating; the name must be free (Errc::exists). Mode 0600 for files and nodes, 0700 for directories.
-  virtual Result<std::unique_ptr<File>> create_file(std::string_view name) = 0;
+  // Creating; the name must be free (Errc::exists). Mode 0600 for nodes, 0700 for directories; a file gets `mode`, of
+  // permission bits alone, which costs no further call if the umask does not take any of it.
+  virtual Result<std::unique_ptr<File>> create_file(std::string_view name, std::uint32_t mode = 0600) = 0;
   virtual Result<std::unique_ptr<Directory>> create_directory(std::string_view name) = 0;
   virtual Status create_symlink(std::string_view name, const std::string& target) = 0;
   // `type` is fifo, socket, char_device or block_device.

@@ -28,7 +28,7 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
   [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory(std::string_view name) const override;
   [[nodiscard]] Result<std::unique_ptr<Directory>> open_directory_path(const RelPath& path) const override;
 
-  Result<std::unique_ptr<File>> create_file(std::string_view name) override;
+  Result<std::unique_ptr<File>> create_file(std::string_view name, std::uint32_t mode) override;
   Result<std::unique_ptr<Directory>> create_directory(std::string_view name) override;
   Status create_symlink(std::string_view name, const std::string& target) override;
   Status create_node(std::string_view name, FileType type, DeviceNumber number) override;

@@ -20,7 +20,7 @@
 namespace nb::fs::posix {
 namespace {
 
-constexpr mode_t k_file_mode = 0600;
+constexpr mode_t k_node_mode = 0600;
 constexpr mode_t k_directory_mode = 0700;
 constexpr std::uint64_t k_f2fs_magic = 0xF2F52010;
 constexpr std::uint64_t k_xfs_magic = 0x58465342;
@@ -105,11 +105,11 @@ const PosixDirectory& as_posix(const Directory& directory) {
   return *posix;
 }
 
-Result<std::unique_ptr<File>> PosixDirectory::create_file(std::string_view name) {
+Result<std::unique_ptr<File>> PosixDirectory::create_file(std::string_view name, std::uint32_t mode) {
   const CName c_name(name);
-  Fd made(::openat(fd(), c_name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
+  Fd made(::openat(fd(), c_name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!made.valid()) return fail_errno(context("create", name));
-  Result<Stat> settled = settle_mode({made.get(), Access::full}, k_file_mode);
+  Result<Stat> settled = settle_mode({made.get(), Access::full}, mode);
   if (!settled) {
     static_cast<void>(::unlinkat(fd(), c_name.c_str(), 0));
     return wrap(std::move(settled).error(), context("create", name));
@@ -147,10 +147,10 @@ Status PosixDirectory::create_symlink(std::string_view name, const std::string& 
 Status PosixDirectory::create_node(std::string_view name, FileType type, DeviceNumber number) {
   const CName c_name(name);
   const dev_t device = ::makedev(number.major, number.minor);
-  if (::mknodat(fd(), c_name.c_str(), type_bits(type) | k_file_mode, device) != 0) {
+  if (::mknodat(fd(), c_name.c_str(), type_bits(type) | k_node_mode, device) != 0) {
     return fail_errno(context("mknod", name));
   }
-  Status settled = settle_mode_at(fd(), c_name.c_str(), k_file_mode);
+  Status settled = settle_mode_at(fd(), c_name.c_str(), k_node_mode);
   if (settled) return {};
   static_cast<void>(::unlinkat(fd(), c_name.c_str(), 0));
   return wrap(std::move(settled).error(), context("mknod", name));

@@ -69,10 +69,12 @@ Result<InodeNumber> SimDirectory::create(std::string_view operation, std::string
   return made;
 }
 
-Result<std::unique_ptr<File>> SimDirectory::create_file(std::string_view name) {
+Result<std::unique_ptr<File>> SimDirectory::create_file(std::string_view name, std::uint32_t mode) {
   const auto lock = handle().lock();
   NB_TRY(state().enter(SimOperation::create_file, handle().number(), name));
   NB_TRY_ASSIGN(const InodeNumber made, create("create", name, FileType::regular));
+  // As the rest of a new inode: what it is made with is not lost before it is.
+  state().inode(made).attributes.mode = state().inode(made).durable_attributes.mode = mode;
   return std::make_unique<SimFile>(handle_on(made), OpenMode::read_write);
 }
 

@@ -162,7 +162,7 @@ Result<StagedNode> Mover::copy(const TakenFile& taken, const fs::Directory& pare
   const auto from = parent.open_file(taken.from.name(), fs::OpenMode::read);
   if (!from) return fail(Errc::changed, taken.from.str() + " at the destination");
   const Spot& spot = taken.file.spot;
-  NB_TRY_ASSIGN(const auto to, m_stager.create_file(spot));
+  NB_TRY_ASSIGN(const auto to, m_stager.create_file(spot, taken.file.meta));
   const Status filled = fill(taken, **from, *to);
   if (!filled) {
     NB_TRY_ASSIGN(fs::Directory * directory, m_stager.directory(spot));

@@ -145,7 +145,7 @@ Status Sink::on_file_begin(const wire::FileBegin& message) {
   m_incoming->meta = message.meta;
   m_incoming->kind = message.kind;
   if (file->dropped) return {};
-  auto handle = m_stager->create_file(file->spot);
+  auto handle = m_stager->create_file(file->spot, message.meta);
   if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
   m_incoming->file = std::move(*handle);
   begin_content(*file);

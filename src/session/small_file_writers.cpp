@@ -14,7 +14,7 @@ constexpr std::size_t k_files_a_wake = 16;
 
 Status write(WrittenFile& out, ByteView content, PlainMetadata& plain) {
   const SmallFileJob& job = out.job;
-  NB_TRY_ASSIGN(out.handle, Stager::create_in(*job.place.directory, job.place.name));
+  NB_TRY_ASSIGN(out.handle, Stager::create_in(*job.place.directory, job.place.name, job.meta));
   NB_TRY(out.handle->write_at(0, content));
   NB_TRY_ASSIGN(out.node, Stager::finish_plain(*out.handle, job.meta, job.place.inherits, plain));
   return {};

@@ -15,6 +15,14 @@ namespace {
 constexpr std::string_view k_default_acl = "system.posix_acl_default";
 constexpr std::string_view k_access_acl = "system.posix_acl_access";
 constexpr std::uint32_t k_staging_mode = 0700;
+constexpr std::uint32_t k_owner_may = 0600;
+
+// What a file may have from the start: nobody else gets into the stage. Its owner must be able to work on it, and set-id
+// bits come after the owner.
+std::uint32_t creation_mode(const fs::Metadata& meta) {
+  const bool is_final = meta.xattrs.empty() && meta.mode <= 0777 && (meta.mode & k_owner_may) == k_owner_may;
+  return is_final ? meta.mode : k_owner_may;
+}
 
 // Room that must stay: for the journal, and so that applying it never meets a full disk.
 std::uint64_t reserve_of(const fs::Space& space) {
@@ -143,14 +151,15 @@ Status Stager::make_directory(const Spot& spot) {
   return {};
 }
 
-Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot) {
+Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot, const fs::Metadata& meta) {
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
-  return create_in(*dir, name_of(spot));
+  return create_in(*dir, name_of(spot), meta);
 }
 
-Result<std::unique_ptr<fs::File>> Stager::create_in(fs::Directory& directory, const std::string& name) {
+Result<std::unique_ptr<fs::File>> Stager::create_in(fs::Directory& directory, const std::string& name,
+                                                           const fs::Metadata& meta) {
   NB_FAILPOINT("session.stage.file");
-  return directory.create_file(name);
+  return directory.create_file(name, creation_mode(meta));
 }
 
 Result<Placement> Stager::place(const Spot& spot) {

@@ -58,11 +58,13 @@ class Stager {
   // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the
   // journal).
   Status make_directory(const Spot& spot);
-  Result<std::unique_ptr<fs::File>> create_file(const Spot& spot);
+  // `meta` is what the file will have in the end; more than a hint only to finish_file and finish_plain.
+  Result<std::unique_ptr<fs::File>> create_file(const Spot& spot, const fs::Metadata& meta);
   // The same in steps that any thread may do: make the file, write it, and give it its metadata where that is plain
   // (nothing otherwise: then settle_file, by the stager's thread). `plain` is the thread's own.
   Result<Placement> place(const Spot& spot);
-  static Result<std::unique_ptr<fs::File>> create_in(fs::Directory& directory, const std::string& name);
+  static Result<std::unique_ptr<fs::File>> create_in(fs::Directory& directory, const std::string& name,
+                                                      const fs::Metadata& meta);
   static Result<std::optional<StagedNode>> finish_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits,
                                                         PlainMetadata& plain);
   Result<StagedNode> settle_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);

@@ -20,6 +20,12 @@ TEMPLATE_TEST_CASE("what is created has the promised type and mode", "[fs]", Pos
   CHECK(file.mode == 0600);
   CHECK(file.size == 0);
   CHECK(file.links == 1);
+  // Whatever the umask leaves of it.
+  for (const std::uint32_t mode : {0644U, 0777U, 0400U, 0U}) {
+    const auto made = good(root.create_file("mode" + std::to_string(mode), mode));
+    CHECK(good(made->stat()).mode == mode);
+    good(made->write_at(0, as_bytes("written")));
+  }
   const Stat dir = good(root.stat_at("dir"));
   CHECK(dir.type == FileType::directory);
   CHECK(dir.mode == 0700);
