@@ -8,6 +8,9 @@
 //   - the link has room and the processor is busy -> one level down, and from the lowest to raw for a trial: raw stays
 //     if more passes that way, else the lowest level comes back and the next trial waits twice as long.
 //
+// At first the buffers on the way take everything, and any link looks free: until they may be full, or compressing has
+// taken long enough to be missed, the first level stays.
+//
 // Pure: times come in as values, so that the same costs give the same levels.
 #pragma once
 
@@ -23,6 +26,7 @@ namespace nb::codec {
 // What one frame took.
 struct FrameCost {
   std::uint64_t payload_bytes = 0;
+  std::uint64_t wire_bytes = 0;  // as written
   bool compressed = false;
   std::chrono::nanoseconds compressing{0};
   std::chrono::nanoseconds writing{0};
@@ -42,6 +46,7 @@ class LevelControl {
   // Sums over a MiB or 10 ms of compressing, after which the level is judged.
   struct Window {
     std::uint64_t payload_bytes = 0;
+    std::uint64_t wire_bytes = 0;
     std::uint64_t compressed_bytes = 0;  // of payload
     double compressing = 0;              // seconds
     double writing = 0;
@@ -52,7 +57,9 @@ class LevelControl {
   void judge(const Window& window);
   void judge_compressed(const Window& window);
   void judge_raw(const Window& window);
+  [[nodiscard]] bool knows_link(const Window& window);
   void slow_down(double busy);
+  void compress_again(const Window& window);
   void try_raw(double rate);
 
   const Compression m_wish;
@@ -63,6 +70,8 @@ class LevelControl {
   unsigned m_windows_to_trial = 0;    // no trial of raw before so many windows
   unsigned m_trial_interval;
   bool m_trial = false;               // raw is being tried
+  std::uint64_t m_wire_bytes = 0;     // written before the link was known
+  double m_spent = 0;                 // seconds of compressing before that
   unsigned m_raw_windows = 0;         // since raw was chosen
   unsigned m_raw_patience;            // as many before compression is thought of again
 };

@@ -108,6 +108,7 @@ Status FrameSender::write(Queued queued) {
   const auto encoded = SteadyClock::now();
   cost.compressing = cost.compressed ? encoded - began : std::chrono::nanoseconds(0);
   cost.idle = began - m_idle_since;  // only this thread changes it
+  cost.wire_bytes = frame.size();
   m_wire_bytes += frame.size();
   NB_TRY(m_stream.write(frame));
   cost.writing = SteadyClock::now() - encoded;
