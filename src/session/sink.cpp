@@ -212,7 +212,7 @@ Status Sink::make_link(const PendingLink& link) {
   if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
   m_beside->copy(link.leader, link.path);
   if (!link.in_live) return {};
-  return m_target.transaction->add(txn::Place{set_path(link.path), link.spot.slot, made->ident, link.replaced});
+  return add_place(link.path, link.spot, *made, link.replaced);
 }
 
 Status Sink::make_links() {

@@ -148,6 +148,8 @@ class Sink {
   Status on_data(const wire::Data& message);
   Status on_hole(const wire::Hole& message);
   Status on_file_end(const wire::FileEnd& message);
+  Status add_place(const RelPath& path, const Spot& spot, const StagedNode& node,
+                   const std::optional<txn::Ident>& replaced);
   Status finish_incoming(const ExpectedFile& expected, const hash::Digest& digest);
   Status drop_incoming(const ExpectedFile& expected);
   Status write_incoming(const wire::Data& message);

@@ -128,8 +128,14 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
   if (file.shared) m_shared[file.path] = file.spot;
   NB_TRY(m_target.transaction->log_staged({path, file.spot.slot, false, size, meta.mtime, digest}));
   if (size > hash::k_block_bytes) m_bases->stage(path, node.ident, size, digest);
-  if (!file.in_live) return {};
-  return m_target.transaction->add(txn::Place{path, file.spot.slot, node.ident, file.replaced});
+  return file.in_live ? add_place(file.path, file.spot, node, file.replaced) : Status{};
+}
+
+// What is staged at `spot` takes the live name `path`. Where that is a directory's now, nothing is below it any more.
+Status Sink::add_place(const RelPath& path, const Spot& spot, const StagedNode& node,
+                       const std::optional<txn::Ident>& replaced) {
+  if (replaced && replaced->type == fs::FileType::directory) m_beside->remove_below(path);
+  return m_target.transaction->add(txn::Place{set_path(path), spot.slot, node.ident, replaced});
 }
 
 // --- Files in pieces ------------------------------------------------------------------------------------------------

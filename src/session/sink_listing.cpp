@@ -216,7 +216,6 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
     return {};
   }
   NB_TRY(m_deletion->plan(doomed, deletion_items()));
-  if (commits()) m_beside->remove(path);
   ++m_result.files_changed;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), path, link_detail(entry));
   return stage(directory, entry, shared, &here.stat);
@@ -300,7 +299,7 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
   if (!node) return per_file(tl::make_unexpected(node.error()), path);
   if (file.shared) m_shared[path] = file.spot;
   if (!in_live) return {};
-  return m_target.transaction->add(txn::Place{set_path(path), file.spot.slot, node->ident, file.replaced});
+  return add_place(path, file.spot, *node, file.replaced);
 }
 
 // Who is linked to in place of `leader`: itself, as a rule. Where it could not be planned, the next member of its group
@@ -361,10 +360,10 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
   if (!commits()) return {};
   if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(entry.name);
   for (const Deletion::Doomed& each : doomed) {
-    m_beside->remove(each.path);
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
     if (!may) continue;
+    m_beside->remove(each.path);
     directory.touched |= is_here;
     NB_TRY(m_target.transaction->add(
         txn::Remove{set_path(each.path), m_target.transaction->next_slot(), txn::ident_of(each.stat)}));
