@@ -163,7 +163,7 @@ Status Sink::take(const wire::RawMessage& message) {
     }
     case notice: {
       NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Notice>(message.body));
-      m_reporter.advise(body.text);
+      m_reporter.received(body);
       return {};
     }
     case phase: {

@@ -458,17 +458,17 @@ Status Source::take(const wire::RawMessage& message) {
     }
     case item: {
       NB_TRY_ASSIGN(const auto item, wire::decode_message<wire::Item>(message.body));
-      m_reporter.item(item);
+      m_reporter.received(item);
       return {};
     }
     case notice: {
       NB_TRY_ASSIGN(const auto notice, wire::decode_message<wire::Notice>(message.body));
-      m_reporter.advise(notice.text);
+      m_reporter.received(notice);
       return {};
     }
     case phase: {
       NB_TRY_ASSIGN(const auto phase, wire::decode_message<wire::Phase>(message.body));
-      m_reporter.phase(phase.kind);
+      m_reporter.received(phase);
       return {};
     }
     case result: {
