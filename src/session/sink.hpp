@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks
-// for what differs, stages it, and commits. One thread does everything but writing small
-// files (SmallFileWriters), and never waits for the peer except in receive(), so that it cannot deadlock with the source
-// (docs/protocol.md, "Flow"). In a dry run and a verification the
-// same walk only reports.
+// for what differs, stages it, and commits. One thread does everything but writing small files (SmallFileWriters), and
+// never waits for the peer except in receive(), so that it cannot deadlock with the source (docs/protocol.md, "Flow").
+// In a dry run and a verification the same walk only reports.
 #pragma once
 
 #include <deque>
@@ -172,6 +171,8 @@ class Sink {
   Result<ExpectedFile*> expected(const wire::FileKey& key);
   Status settled(const wire::FileKey& key);
   Status per_file(Status status, const RelPath& path);
+  Status per_file_made(Status status, const ExpectedFile& file);
+  Status remove_made(const Spot& spot);
   Status pump_wants();
 
   [[nodiscard]] RelPath set_path(const RelPath& path) const;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "unit/session/largest_file.hpp"
 #include "unit/session/rig.hpp"
 
 using namespace nb;
@@ -175,4 +176,21 @@ TEST_CASE("a server confined to a root stays there", "[session]") {
   stdfs::create_symlink(rig.source(), rig.pool("way-out"));
   rig.job.sources = {"way-out/a"};
   CHECK(rig.run().error().code == Errc::path);
+}
+
+TEST_CASE("a file that the destination cannot hold leaves no part of it in a new directory", "[session]") {
+  constexpr std::size_t k_mib = std::size_t{1} << 20;
+  Rig rig;
+  put(rig.source("d/fits"), "fits");
+  put(rig.source("d/large"), std::string(2 * k_mib, 'l'));
+  put(rig.source("d/sparse"), std::string(100'000, 'x'));
+  stdfs::resize_file(rig.source("d/sparse"), 3 * k_mib);  // all of its data fits
+  const LargestFile limit(k_mib + k_mib / 4);             // as does the stage's reserve
+  const auto report = rig.push();
+  REQUIRE(report.has_value());
+  CHECK(report->exit_code == 23);
+  CHECK(rig.seen.problems.size() == 2);
+  CHECK(stdfs::exists(rig.pool("d/fits")));
+  CHECK_FALSE(stdfs::exists(rig.pool("d/large")));
+  CHECK_FALSE(stdfs::exists(rig.pool("d/sparse")));
 }
