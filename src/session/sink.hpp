@@ -61,6 +61,11 @@ class Sink {
   // --- sink.cpp: messages and the end
   Status step();
   Status take(const wire::RawMessage& message);
+  template <class Message, class Argument>
+  Status decode(const wire::RawMessage& message, Status (Sink::*work)(Argument));
+  template <class Message>
+  Status on_report(const Message& message);
+  Status on_phase(const wire::Phase& message);
   Status on_scan_end(const wire::ScanEnd& message);
   [[nodiscard]] bool is_complete() const;
   Result<wire::RunResult> finish();
@@ -96,6 +101,7 @@ class Sink {
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
+  Result<fs::Directory*> live(const RelPath& path);
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
@@ -108,22 +114,30 @@ class Sink {
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
-  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
-  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* replaced);
-  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                             const std::optional<txn::Ident>& replaced);
-  Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
-  Status remove_extra(SinkDirectory& directory, std::size_t index);
-  Status end_listing(SinkDirectory& directory);
-  Status end_live_directory(SinkDirectory& directory);
   bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;
   Status drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared);
+
+  // --- sink_stage.cpp: what is new or changed
+  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* present);
+  Result<bool> may_stage(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present);
+  Status stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present, ExpectedFile file);
+  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
+                             const std::optional<txn::Ident>& replaced);
+  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
+  RelPath stand_in(const RelPath& leader, const RelPath& path);
+
+  // --- sink_extras.cpp: what is here beyond the source's, and the directory itself
+  void note_listing(const SinkDirectory& directory);
+  bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Status remove_known_extras(SinkDirectory& directory);
+  Status remove_extra(SinkDirectory& directory, std::size_t index);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
-  RelPath stand_in(const RelPath& leader, const RelPath& path);
-  Result<fs::Directory*> live(const RelPath& path);
+  Status end_listing(SinkDirectory& directory);
+  Status end_live_directory(SinkDirectory& directory);
 
-  // --- sink_moves.cpp: what the set has already, and what it has beyond its source
+  // --- sink_moves.cpp: contents that the set has already
   bool takes_all();
   wire::ReplyKind reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Location given_up(const Location& location);
@@ -134,9 +148,6 @@ class Sink {
   Status on_file_digest(const wire::FileDigest& message);
   static wire::Want want_for(const wire::FileKey& key, const ExpectedFile& file);
   Status settle_moves();
-  void note_listing(const SinkDirectory& directory);
-  bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
-  Status remove_known_extras(SinkDirectory& directory);
 
   // --- sink_content.cpp: files
   Status on_small_file(const wire::SmallFile& message);
