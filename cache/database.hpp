@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening one of our SQLite files: private, in WAL mode unless it must be durable at once, its schema brought up to date
-// step by step, a damaged file set
-// aside. The only user is store.cpp. The files differ in their Schema alone (client_schema.hpp, manifest_schema.hpp).
+// step by step, a damaged file set aside. The only user is store.cpp. The files differ in their Schema alone.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -167,16 +167,16 @@ fs::Xattrs KeptStore::find(const RelPath& path, fs::FileType type) {
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
-// One transaction for many changes: it is begun by the first, and ended by end_batch().
+// One transaction for many changes: it is begun by the first, and ended by end_batch(). Each one tells anew that this
+// run writes: a file that was damaged in the middle of it, and begun again, has forgotten that.
 template <class Work>
 void KeptStore::write(const Work& work) {
   m_wrote |= m_store->usable();
   m_store->with([&](Connection& connection) {
     if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
       connection.database().exec("BEGIN IMMEDIATE");
+      exec_with(connection, "INSERT OR REPLACE INTO run(id, writing) VALUES(1, ?)", next());
     }
-    if (!m_marked) exec_with(connection, "INSERT OR REPLACE INTO run(id, writing) VALUES(1, ?)", next());
-    m_marked = true;
     work(connection);
     if (++m_batch >= k_batch_changes) end_batch(connection);
   });
@@ -202,12 +202,12 @@ void KeptStore::begin_run() {
 
 bool KeptStore::put(const RelPath& path, fs::FileType type, const fs::Xattrs& attributes) {
   const Row row{next(), static_cast<std::int64_t>(type), encode(attributes)};
-  if (row.attributes.size() > k_max_kept_bytes) return false;
+  const bool fits = row.attributes.size() <= k_max_kept_bytes;
   write([&](Connection& connection) {
     end_row(connection, next(), path.str());
-    if (!attributes.empty()) insert(connection, path.str(), row);
+    if (fits && !attributes.empty()) insert(connection, path.str(), row);
   });
-  return m_store->usable();
+  return fits && m_store->usable();
 }
 
 void KeptStore::copy(const RelPath& from, const RelPath& to) {
@@ -224,8 +224,12 @@ void KeptStore::copy(const RelPath& from, const RelPath& to) {
 }
 
 void KeptStore::remove(const RelPath& path) {
+  write([&](Connection& connection) { end_row(connection, next(), path.str()); });
+  remove_below(path);
+}
+
+void KeptStore::remove_below(const RelPath& path) {
   write([&](Connection& connection) {
-    end_row(connection, next(), path.str());
     run_below(connection, "DELETE FROM kept WHERE since = ? AND path > ? AND path < ?", next(), path.str());
     run_below(connection,
               "UPDATE kept SET gone = ? WHERE gone = 9223372036854775807 AND path > ? AND path < ?", next(),
@@ -247,7 +251,6 @@ void KeptStore::confirm() {
     exec_with(connection, "DELETE FROM run WHERE id = ?", 1);
     end_batch(connection);
   });
-  m_marked = false;
   m_wrote = false;
 }
 

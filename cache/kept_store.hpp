@@ -22,7 +22,7 @@ namespace nb::cache {
 
 inline constexpr int k_kept_schema_version = 1;
 inline constexpr const char* k_kept_name = "kept.db";
-// What one path may keep here; beyond it put() is refused.
+// What one path may keep here; beyond it put() keeps nothing.
 inline constexpr std::size_t k_max_kept_bytes = std::size_t{2} << 20;
 
 class KeptStore {
@@ -46,12 +46,14 @@ class KeptStore {
   // After recovery and with the writer's lock: settles what an interrupted run left.
   void begin_run();
   // From the next generation on, this and nothing else is kept for `path` (nothing at all: `attributes` is empty).
-  // False if it cannot be kept.
+  // False if it cannot be kept; then nothing is, where the file can be written at all.
   bool put(const RelPath& path, fs::FileType type, const fs::Xattrs& attributes);
   // A second name of one inode gets what the first one has.
   void copy(const RelPath& from, const RelPath& to);
   // `path` is gone from the next generation on, with everything below it.
   void remove(const RelPath& path);
+  // The same of what is below it: something that is no directory takes its place.
+  void remove_below(const RelPath& path);
   // Durable; to be called before the commit point. An error if that, or any change before it, did not work: then the
   // next generation must not come to be.
   Status flush();
@@ -67,7 +69,6 @@ class KeptStore {
 
   std::unique_ptr<Store> m_store;
   std::int64_t m_present;    // generation
-  bool m_marked = false;     // that this run writes
   bool m_wrote = false;
   std::size_t m_batch = 0;   // changes in the open transaction
 };

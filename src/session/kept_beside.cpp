@@ -46,6 +46,10 @@ void KeptBeside::remove(const RelPath& path) {
   if (m_store) m_store->remove(in_set(path));
 }
 
+void KeptBeside::remove_below(const RelPath& path) {
+  if (m_store) m_store->remove_below(in_set(path));
+}
+
 Status KeptBeside::flush() { return m_store ? m_store->flush() : Status{}; }
 
 void KeptBeside::confirm() {

@@ -37,6 +37,7 @@ class KeptBeside final : public scan::KeptAside {
   // A hard link to `from`.
   void copy(const RelPath& from, const RelPath& to);
   void remove(const RelPath& path);
+  void remove_below(const RelPath& path);
   // Before the commit point, and after the commit.
   Status flush();
   void confirm();

@@ -164,13 +164,15 @@ Result<StagedNode> Mover::copy(const TakenFile& taken, const fs::Directory& pare
   const Spot& spot = taken.file.spot;
   NB_TRY_ASSIGN(const auto to, m_stager.create_file(spot, taken.file.meta));
   const Status filled = fill(taken, **from, *to);
-  if (!filled) {
-    NB_TRY_ASSIGN(fs::Directory * directory, m_stager.directory(spot));
-    NB_TRY(directory->remove_file(Stager::name_of(spot)));
-    return tl::make_unexpected(filled.error());
+  auto node = filled ? m_stager.finish_file(spot, *to, taken.file.meta, taken.file.path.str())
+                     : Result<StagedNode>(tl::make_unexpected(filled.error()));
+  if (node) {
+    node->ident.size = taken.file.size;
+    return node;
   }
-  NB_TRY_ASSIGN(StagedNode node, m_stager.finish_file(spot, *to, taken.file.meta, taken.file.path.str()));
-  node.ident.size = taken.file.size;
+  // Half a file would enter with its directory.
+  NB_TRY_ASSIGN(fs::Directory * directory, m_stager.directory(spot));
+  NB_TRY(directory->remove_file(Stager::name_of(spot)));
   return node;
 }
 

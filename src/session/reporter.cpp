@@ -63,6 +63,21 @@ void Reporter::received(const wire::Problem& problem) {
   if (m_side == Side::client) m_observer.on_problem(error);
 }
 
+void Reporter::received(const wire::Item& item) {
+  const std::lock_guard lock(m_mutex);
+  if (m_side == Side::client) m_observer.on_item(item);
+}
+
+void Reporter::received(const wire::Notice& notice) {
+  const std::lock_guard lock(m_mutex);
+  if (m_side == Side::client) m_observer.on_notice(notice.text);
+}
+
+void Reporter::received(const wire::Phase& phase) {
+  const std::lock_guard lock(m_mutex);
+  if (m_side == Side::client) m_observer.on_phase(phase.kind);
+}
+
 std::uint64_t Reporter::problems() const {
   const std::lock_guard lock(m_mutex);
   return m_problems;

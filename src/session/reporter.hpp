@@ -27,8 +27,12 @@ class Reporter {
   void notice(const std::string& text);
   // For whoever watches the run, on whichever side.
   void advise(const std::string& text);
-  // What the other side reported.
+  // What the other side reported. It is shown on the client and never sent back: the thread that receives must not wait
+  // for room on the line.
   void received(const wire::Problem& problem);
+  void received(const wire::Item& item);
+  void received(const wire::Notice& notice);
+  void received(const wire::Phase& phase);
 
   [[nodiscard]] std::uint64_t problems() const;
   // 0, 23 or 24, as rsync would exit for the problems so far.

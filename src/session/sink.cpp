@@ -109,70 +109,41 @@ Status Sink::step() {
   return {};
 }
 
+template <class Message, class Argument>
+Status Sink::decode(const wire::RawMessage& message, Status (Sink::*work)(Argument)) {
+  NB_TRY_ASSIGN(Message body, wire::decode_message<Message>(message.body));
+  return (this->*work)(std::move(body));
+}
+
+template <class Message>
+Status Sink::on_report(const Message& message) {
+  m_reporter.received(message);
+  return {};
+}
+
+// The sink knows better where the run is.
+Status Sink::on_phase(const wire::Phase&) { return {}; }
+
 Status Sink::take(const wire::RawMessage& message) {
   using enum wire::MessageType;
   switch (message.type) {
-    case directory: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::DirectoryMessage>(message.body));
-      return on_directory(body);
-    }
-    case listing: {
-      NB_TRY_ASSIGN(auto body, wire::decode_message<wire::Listing>(message.body));
-      return on_listing(std::move(body));
-    }
-    case file_digest: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileDigest>(message.body));
-      return on_file_digest(body);
-    }
-    case small_file: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::SmallFile>(message.body));
-      return on_small_file(body);
-    }
-    case file_begin: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileBegin>(message.body));
-      return on_file_begin(body);
-    }
-    case data: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Data>(message.body));
-      return on_data(body);
-    }
-    case copy: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Copy>(message.body));
-      return on_copy(body);
-    }
-    case signature_request: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::SignatureRequest>(message.body));
-      return on_signature_request(body);
-    }
-    case hole: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Hole>(message.body));
-      return on_hole(body);
-    }
-    case file_end: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::FileEnd>(message.body));
-      return on_file_end(body);
-    }
-    case scan_end: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::ScanEnd>(message.body));
-      return on_scan_end(body);
-    }
-    case problem: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Problem>(message.body));
-      m_reporter.received(body);
-      return {};
-    }
-    case notice: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::Notice>(message.body));
-      m_reporter.advise(body.text);
-      return {};
-    }
-    case phase: {
-      NB_TRY(wire::decode_message<wire::Phase>(message.body));
-      return {};
-    }
+    case directory: return decode<wire::DirectoryMessage>(message, &Sink::on_directory);
+    case listing: return decode<wire::Listing>(message, &Sink::on_listing);
+    case file_digest: return decode<wire::FileDigest>(message, &Sink::on_file_digest);
+    case small_file: return decode<wire::SmallFile>(message, &Sink::on_small_file);
+    case file_begin: return decode<wire::FileBegin>(message, &Sink::on_file_begin);
+    case data: return decode<wire::Data>(message, &Sink::on_data);
+    case copy: return decode<wire::Copy>(message, &Sink::on_copy);
+    case signature_request: return decode<wire::SignatureRequest>(message, &Sink::on_signature_request);
+    case hole: return decode<wire::Hole>(message, &Sink::on_hole);
+    case file_end: return decode<wire::FileEnd>(message, &Sink::on_file_end);
+    case scan_end: return decode<wire::ScanEnd>(message, &Sink::on_scan_end);
+    case problem: return decode<wire::Problem>(message, &Sink::on_report<wire::Problem>);
+    case notice: return decode<wire::Notice>(message, &Sink::on_report<wire::Notice>);
+    case phase: return decode<wire::Phase>(message, &Sink::on_phase);
     case error: {
-      NB_TRY_ASSIGN(const auto body, wire::decode_message<wire::ErrorMessage>(message.body));
-      return tl::make_unexpected(from_message(body));
+      NB_TRY_ASSIGN(const auto error, wire::decode_message<wire::ErrorMessage>(message.body));
+      return tl::make_unexpected(from_message(error));
     }
     default: return fail(Errc::protocol, "message not allowed from a source");
   }
@@ -212,7 +183,7 @@ Status Sink::make_link(const PendingLink& link) {
   if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
   m_beside->copy(link.leader, link.path);
   if (!link.in_live) return {};
-  return m_target.transaction->add(txn::Place{set_path(link.path), link.spot.slot, made->ident, link.replaced});
+  return add_place(link.path, link.spot, *made, link.replaced);
 }
 
 Status Sink::make_links() {

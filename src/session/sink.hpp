@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink: the side that owns the file set written to. Walks its own tree in step with the source's announcements, asks
-// for what differs, stages it, and commits. One thread does everything but writing small
-// files (SmallFileWriters), and never waits for the peer except in receive(), so that it cannot deadlock with the source
-// (docs/protocol.md, "Flow"). In a dry run and a verification the
-// same walk only reports.
+// for what differs, stages it, and commits. One thread does everything but writing small files (SmallFileWriters), and
+// never waits for the peer except in receive(), so that it cannot deadlock with the source (docs/protocol.md, "Flow").
+// In a dry run and a verification the same walk only reports.
 #pragma once
 
 #include <deque>
@@ -62,6 +61,11 @@ class Sink {
   // --- sink.cpp: messages and the end
   Status step();
   Status take(const wire::RawMessage& message);
+  template <class Message, class Argument>
+  Status decode(const wire::RawMessage& message, Status (Sink::*work)(Argument));
+  template <class Message>
+  Status on_report(const Message& message);
+  Status on_phase(const wire::Phase& message);
   Status on_scan_end(const wire::ScanEnd& message);
   [[nodiscard]] bool is_complete() const;
   Result<wire::RunResult> finish();
@@ -97,6 +101,7 @@ class Sink {
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
+  Result<fs::Directory*> live(const RelPath& path);
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
@@ -109,22 +114,30 @@ class Sink {
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
-  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
-  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* replaced);
-  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                             const std::optional<txn::Ident>& replaced);
-  Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
-  Status remove_extra(SinkDirectory& directory, std::size_t index);
-  Status end_listing(SinkDirectory& directory);
-  Status end_live_directory(SinkDirectory& directory);
   bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;
   Status drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared);
+
+  // --- sink_stage.cpp: what is new or changed
+  Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* present);
+  Result<bool> may_stage(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present);
+  Status stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present, ExpectedFile file);
+  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
+                             const std::optional<txn::Ident>& replaced);
+  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
+  RelPath stand_in(const RelPath& leader, const RelPath& path);
+
+  // --- sink_extras.cpp: what is here beyond the source's, and the directory itself
+  void note_listing(const SinkDirectory& directory);
+  bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Status remove_known_extras(SinkDirectory& directory);
+  Status remove_extra(SinkDirectory& directory, std::size_t index);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
-  RelPath stand_in(const RelPath& leader, const RelPath& path);
-  Result<fs::Directory*> live(const RelPath& path);
+  Status end_listing(SinkDirectory& directory);
+  Status end_live_directory(SinkDirectory& directory);
 
-  // --- sink_moves.cpp: what the set has already, and what it has beyond its source
+  // --- sink_moves.cpp: contents that the set has already
   bool takes_all();
   wire::ReplyKind reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Location given_up(const Location& location);
@@ -135,9 +148,6 @@ class Sink {
   Status on_file_digest(const wire::FileDigest& message);
   static wire::Want want_for(const wire::FileKey& key, const ExpectedFile& file);
   Status settle_moves();
-  void note_listing(const SinkDirectory& directory);
-  bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
-  Status remove_known_extras(SinkDirectory& directory);
 
   // --- sink_content.cpp: files
   Status on_small_file(const wire::SmallFile& message);
@@ -148,6 +158,8 @@ class Sink {
   Status on_data(const wire::Data& message);
   Status on_hole(const wire::Hole& message);
   Status on_file_end(const wire::FileEnd& message);
+  Status add_place(const RelPath& path, const Spot& spot, const StagedNode& node,
+                   const std::optional<txn::Ident>& replaced);
   Status finish_incoming(const ExpectedFile& expected, const hash::Digest& digest);
   Status drop_incoming(const ExpectedFile& expected);
   Status write_incoming(const wire::Data& message);
@@ -170,6 +182,8 @@ class Sink {
   Result<ExpectedFile*> expected(const wire::FileKey& key);
   Status settled(const wire::FileKey& key);
   Status per_file(Status status, const RelPath& path);
+  Status per_file_made(Status status, const ExpectedFile& file);
+  Status remove_made(const Spot& spot);
   Status pump_wants();
 
   [[nodiscard]] RelPath set_path(const RelPath& path) const;

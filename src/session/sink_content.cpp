@@ -32,6 +32,17 @@ Status Sink::per_file(Status status, const RelPath& path) {
   return {};
 }
 
+// The same of a file that was made here: what there is of it goes, or it would enter with its directory.
+Status Sink::per_file_made(Status status, const ExpectedFile& file) {
+  NB_TRY(per_file(status, file.path));
+  return status ? Status{} : remove_made(file.spot);
+}
+
+Status Sink::remove_made(const Spot& spot) {
+  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
+  return dir->remove_file(Stager::name_of(spot));
+}
+
 Result<ExpectedFile*> Sink::expected(const wire::FileKey& key) {
   const auto it = m_expected.find(key);
   if (it == m_expected.end()) return fail(Errc::protocol, "content that was not asked for");
@@ -90,8 +101,9 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
 
 Status Sink::take_written() {
   for (WrittenFile& written : m_writers->take()) {
-    const RelPath& path = written.job.file.path;
-    NB_TRY(per_file(written.status ? finish_written(written) : written.status, path));
+    const ExpectedFile& file = written.job.file;
+    Status done = written.status ? finish_written(written) : written.status;
+    NB_TRY(written.handle ? per_file_made(std::move(done), file) : per_file(std::move(done), file.path));
   }
   return {};
 }
@@ -128,8 +140,14 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
   if (file.shared) m_shared[file.path] = file.spot;
   NB_TRY(m_target.transaction->log_staged({path, file.spot.slot, false, size, meta.mtime, digest}));
   if (size > hash::k_block_bytes) m_bases->stage(path, node.ident, size, digest);
-  if (!file.in_live) return {};
-  return m_target.transaction->add(txn::Place{path, file.spot.slot, node.ident, file.replaced});
+  return file.in_live ? add_place(file.path, file.spot, node, file.replaced) : Status{};
+}
+
+// What is staged at `spot` takes the live name `path`. Where that is a directory's now, nothing is below it any more.
+Status Sink::add_place(const RelPath& path, const Spot& spot, const StagedNode& node,
+                       const std::optional<txn::Ident>& replaced) {
+  if (replaced && replaced->type == fs::FileType::directory) m_beside->remove_below(path);
+  return m_target.transaction->add(txn::Place{set_path(path), spot.slot, node.ident, replaced});
 }
 
 // --- Files in pieces ------------------------------------------------------------------------------------------------
@@ -187,8 +205,7 @@ Status Sink::refuse_incoming(Status status) {
   NB_TRY(per_file(std::move(status), file.path));
   m_incoming->applier.reset();
   m_incoming->file.reset();
-  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
-  return dir->remove_file(Stager::name_of(file.spot));
+  return remove_made(file.spot);
 }
 
 Status Sink::on_hole(const wire::Hole& message) {
@@ -216,7 +233,7 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
   if (m_incoming->file) {
     NB_TRY_ASSIGN(const bool good, content_is_good(message.digest));
     if (!good) return want_whole(*file);
-    NB_TRY(per_file(finish_incoming(*file, message.digest), file->path));
+    NB_TRY(per_file_made(finish_incoming(*file, message.digest), *file));
   }
   m_incoming.reset();
   return settled(message.file);
@@ -246,9 +263,7 @@ Status Sink::finish_incoming(const ExpectedFile& file, const hash::Digest& diges
 Status Sink::drop_incoming(const ExpectedFile& file) {
   const bool made = m_incoming->file != nullptr;
   m_incoming.reset();
-  if (!made) return {};
-  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(file.spot));
-  return dir->remove_file(Stager::name_of(file.spot));
+  return made ? remove_made(file.spot) : Status{};
 }
 
 }  // namespace nb::session

@@ -208,7 +208,7 @@ Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const Sin
   if ((message.flags & wire::k_directory_partial) != 0) return {};
   // Where another source has something, only what --delete would take is at stake.
   if (message.entries > 0 && !has(wire::k_flag_delete)) return {};
-  if ( directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
+  if (directory.location.where != Where::live || has(wire::k_flag_allow_empty)) return {};
   if (m_options.mode == SinkMode::verify) return {};
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(message.path)));
   NB_TRY_ASSIGN(const auto names, dir->list());

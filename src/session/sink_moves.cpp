@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sink, part six: contents that the set has already under other names (Mover), and what a directory here has beyond
-// what its source has.
-#include <algorithm>
-
+// Sink, part six: contents that the set has already under other names (Mover).
 #include "session/sink.hpp"
 
 namespace nb::session {
@@ -99,48 +96,6 @@ Status Sink::settle_moves() {
   m_result.files_moved = m_mover->files();
   m_result.moved_bytes = m_mover->bytes();
   return {};
-}
-
-// --- Extras ---------------------------------------------------------------------------------------------------------
-
-// The directory's listing, as announced, for the next runs. With -c it has other digests, which would not be met again.
-void Sink::note_listing(const SinkDirectory& directory) {
-  if (m_mover && directory.flags == 0 && !has(wire::k_flag_checksum)) {
-    m_bases->note_listing(set_path(directory.path), directory.announced);
-  }
-}
-
-// Whether a live directory is what was announced but for names that were found to be extras before. That the digests
-// are the same proves that the other names are all that the source has: the record itself is only a hint, so it may be
-// written by runs that commit nothing or fail.
-bool Sink::is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory) {
-  const auto& found = *directory.present;
-  if (!m_mover || found.partial || found.entries.size() <= message.entries) return false;
-  const std::vector<std::string> names = m_bases->extras(set_path(directory.path));
-  if (names.size() + message.entries < found.entries.size()) return false;
-  Bytes encoded;
-  ByteWriter out(encoded);
-  std::uint64_t kept = 0;
-  for (std::size_t i = 0; i < found.entries.size(); ++i) {
-    if (std::binary_search(names.begin(), names.end(), found.entries[i].name)) {
-      directory.extra_indices.push_back(i);
-      continue;
-    }
-    wire::encode_entry(out, found.entries[i]);
-    ++kept;
-  }
-  hash::FileHasher listing = scan::begin_listing_digest(found.own, *m_options.secret);
-  listing.update(encoded);
-  return kept == message.entries && listing.finish() == message.digest;
-}
-
-// What --delete takes away where no listing is needed.
-Status Sink::remove_known_extras(SinkDirectory& directory) {
-  if (!has(wire::k_flag_delete)) return {};
-  directory.own = directory.present->own;
-  for (const std::size_t index : directory.extra_indices) NB_TRY(remove_extra(directory, index));
-  m_bases->note_extras(set_path(directory.path), directory.extras);
-  return end_live_directory(directory);
 }
 
 }  // namespace nb::session

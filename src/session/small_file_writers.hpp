@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmallFileWriters: threads that create, write and finish whole small files in the stage while the sink's thread
-// decodes, decides and logs. A directory's files go to one of them in order, so that two threads neither wait for one
-// directory's lock nor race for one name. Used by Sink; everything but the work itself happens in its thread.
+// decodes, decides and logs. Files of one directory that come one after the other go to one of them, so that two threads
+// do not wait for one directory's lock; which of two names that are the same to this file system is made first matters
+// to nobody. Used by Sink; everything but the work itself happens in its thread.
 //
 // Bounded: by bytes and by files that are on their way. Directories of the real file system hold nothing but a
 // descriptor and may be shared so; simulated ones may not, and are given no threads (0: put() does the work itself).
@@ -28,8 +29,8 @@ struct SmallFileJob {
 struct WrittenFile {
   SmallFileJob job;                  // without the content
   std::uint64_t size = 0;
-  Status status;
-  std::unique_ptr<fs::File> handle;  // none if it could not be made
+  Status status;                     // an error with a handle: it was made, and is not whole
+  std::unique_ptr<fs::File> handle;  // none if it could not be made, or nothing is left to do
   std::optional<StagedNode> node;    // none: its metadata must be given the long way (Stager::settle_file)
 };
 
@@ -47,7 +48,7 @@ class SmallFileWriters {
   // Files are handed over some at a time, which saves waking a thread for each. Before waiting for anybody else, call
   // this.
   void hand_over();
-  // All that is finished. Order within a directory is kept.
+  // All that is finished; in order, of files of one directory that came one after the other.
   std::vector<WrittenFile> take();
   // Returns when nothing is on its way.
   void wait();

@@ -65,6 +65,13 @@ class Source {
   // Receiving thread.
   void receive_all();
   Status take(const wire::RawMessage& message);
+  template <class Message>
+  Status decode(const wire::RawMessage& message, Status (Source::*work)(const Message&));
+  template <class Message>
+  Status take_report(const Message& message);
+  Status take_reply(const wire::DirectoryReply& reply);
+  Status take_done(const wire::DirectoryDone& done);
+  Status take_result(const wire::RunResult& result);
   Status take_want(const wire::Want& want);
   bool is_next(const wire::Want& want) const;
   void stop_with(Status status);

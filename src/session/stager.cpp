@@ -29,6 +29,9 @@ std::uint64_t reserve_of(const fs::Space& space) {
   return std::min<std::uint64_t>(std::uint64_t{64} << 20, space.total_bytes / 50);
 }
 
+// The directory at `spot`, below its slot.
+RelPath below_of(const Spot& spot) { return spot.in_tree ? spot.below.child(spot.name) : RelPath(); }
+
 fs::Meant meant_of_entry(const wire::Entry& entry) { return {entry.type, entry.meta, entry.node}; }
 
 // The file system does not have such a thing: no symlinks on FAT, no devices for an ordinary user. EIO is what FUSE says
@@ -147,8 +150,9 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
 Status Stager::make_directory(const Spot& spot) {
   NB_FAILPOINT("session.stage.directory");
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
-  NB_TRY(dir->create_directory(name_of(spot)));
-  return {};
+  NB_TRY_ASSIGN(const auto made, dir->create_directory(name_of(spot)));
+  // At once: directories may be made in it before it gets its own metadata.
+  return inherits(spot) == Inherits::acls ? strip_inherited_acls(*made) : Status{};
 }
 
 Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot, const fs::Metadata& meta) {
@@ -204,12 +208,13 @@ Result<StagedNode> Stager::settle_directory(const Spot& spot, const fs::Metadata
   NB_TRY_ASSIGN(StagedNode staged, settle(*node, {fs::FileType::directory, meta, {}}, path, inherits(spot)));
   // Whatever the final mode is, staging goes on in it.
   NB_TRY(node->set_mode(staged.literal.mode | k_staging_mode));
+  // A directory in it may have been made already; only now is it known what its files inherit.
+  if (m_cached && m_cached_slot == spot.slot && m_cached_below == below_of(spot)) m_cached.reset();
   return staged;
 }
 
 Status Stager::finish_tree_directory(const Spot& spot, const fs::Metadata& literal) {
-  const RelPath below = spot.in_tree ? spot.below.child(spot.name) : RelPath();
-  return m_transaction.finish_staged_directory(spot.slot, below, literal.mode, literal.mtime);
+  return m_transaction.finish_staged_directory(spot.slot, below_of(spot), literal.mode, literal.mtime);
 }
 
 Result<StagedNode> Stager::linked(const Spot& spot) {

@@ -4,7 +4,8 @@
 //
 // Layout, all on the set's own mount: .nbackup/tx/<id>/new/<slot> what comes in, old/<slot> what goes out, log the
 // resume data; openers, moves, metadata and ends the journal in the making, closing the final modes of staged
-// directories, taken the files whose content the set has already. Slot numbers are never used twice within a stage, not even by a later run that adopts it.
+// directories, taken the files whose content the set has already. Slot numbers are never used twice within a stage, not
+// even by a later run that adopts it.
 //
 // Used by one thread (the sink's).
 #pragma once

@@ -15,6 +15,7 @@ inline constexpr std::size_t k_max_message_bytes = std::size_t{4} << 20;   // bo
 inline constexpr std::size_t k_max_frame_bytes = k_max_message_bytes + 64;  // payload of one frame
 inline constexpr std::size_t k_frame_target_bytes = std::size_t{128} << 10; // small messages are joined up to this
 inline constexpr std::size_t k_max_data_bytes = std::size_t{256} << 10;     // file content in one message
+inline constexpr std::uint64_t k_max_inline_bytes = 64 << 10;               // a file in a SmallFile: one block
 inline constexpr std::size_t k_max_signature_bytes = std::size_t{2} << 20;  // one piece of a signature
 inline constexpr std::uint64_t k_max_signature_pieces = std::uint64_t{1} << 32;  // each stands for 1 GiB of file
 inline constexpr std::size_t k_max_listing_part_bytes = std::size_t{256} << 10;  // aimed at; one entry may exceed it

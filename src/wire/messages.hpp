@@ -18,7 +18,7 @@
 
 namespace nb::wire {
 
-// On the wire: never renumber. 29-39 are kept for later.
+// On the wire: never renumber. 30-39 are kept for later.
 enum class MessageType : std::uint8_t {
   hello = 1,
   open = 2,

@@ -22,7 +22,7 @@ void visit_hello(Visitor& v, Message& m) {
   v.number(8, "cpu_flags", m.cpu_flags, k_any, optional);
   v.number(10, "listing_credit_bytes", m.listing_credit_bytes, k_any, optional);
   v.number(12, "want_credit", m.want_credit, k_any, optional);
-  v.number(14, "inline_limit_bytes", m.inline_limit_bytes, k_any, optional);
+  v.number(14, "inline_limit_bytes", m.inline_limit_bytes, k_max_inline_bytes, optional);
 }
 
 template <class Visitor, class Message>

@@ -159,8 +159,38 @@ TEST_CASE_METHOD(Fixture, "what could not be written keeps the next generation f
   CHECK(warnings.texts.size() == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "more than one path may keep is refused", "[cache][kept]") {
-  const auto store = open(0);
+TEST_CASE_METHOD(Fixture, "more than one path may keep is refused, and what was kept ends", "[cache][kept]") {
+  commit(1, "f", "old");
+  const auto store = open(1);
   CHECK_FALSE(store->put(at("f"), FileType::regular, {{"user.x", std::string(k_max_kept_bytes, 'x')}}));
   CHECK(store->flush());
+  store->confirm();
+  CHECK(found(2, "f").empty());
+}
+
+TEST_CASE_METHOD(Fixture, "removing what is below a path leaves the path itself", "[cache][kept]") {
+  for (const std::string path : {"d", "d/a", "d/b/c", "d0"}) commit(1, path, path);
+  const auto store = open(1);
+  REQUIRE(store->put(at("d"), FileType::regular, kept("a file now")));
+  store->remove_below(at("d"));
+  REQUIRE(store->flush());
+  store->confirm();
+  CHECK(found(2, "d") == kept("a file now"));
+  CHECK(found(2, "d/a").empty());
+  CHECK(found(2, "d/b/c").empty());
+  CHECK(found(2, "d0") == kept("d0"));
+}
+
+TEST_CASE_METHOD(Fixture, "a run that dies after its file was begun anew leaves nothing behind", "[cache][kept]") {
+  {
+    const auto store = open(0);
+    REQUIRE(store->put(at("f"), FileType::regular, kept("dead")));
+    REQUIRE(store->flush());
+    write_file(temp.file("kept.db"), std::string(4096, 'x'));
+    REQUIRE(store->put(at("f"), FileType::regular, kept("dead")));
+    REQUIRE(store->flush());
+    CHECK(files::exists(temp.file("kept.db.damaged-1")));
+  }
+  commit(1, "other", "x");
+  CHECK(found(1, "f").empty());
 }

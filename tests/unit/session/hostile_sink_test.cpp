@@ -126,3 +126,17 @@ TEST_CASE("a listing with digests has them for small files", "[session]") {
   listing.entries[0].content.reset();
   CHECK(scan::listing_digest(listing.own, listing.entries, secret) == announced.digest);
 }
+
+TEST_CASE("what a sink reports to a serving source is not sent back", "[session]") {
+  TempDir dir;
+  put(dir.path("data/a"), "alpha");
+  RawPeer peer{session::ServeOptions{}};
+  peer.send(pull_of(dir.path("data/")));
+  static_cast<void>(peer.receive<wire::Opened>());
+  static_cast<void>(peer.receive<wire::DirectoryMessage>());
+  static_cast<void>(peer.receive<wire::ScanEnd>());
+  peer.send(wire::Notice{"look"});
+  peer.send(wire::Item{"*deleting", path_of("a"), {}});
+  peer.send(wire::DirectoryReply{0, wire::ReplyKind::list});
+  CHECK(peer.receive<wire::Listing>().entries.size() == 1);
+}

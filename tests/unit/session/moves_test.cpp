@@ -86,7 +86,6 @@ TEST_CASE("two equal files of a first push are both sent", "[session]") {
   CHECK(result.content_bytes == 400'000);
 }
 
-
 TEST_CASE("a renamed directory brings its small files with it, an edited one of them not", "[session]") {
   Rig rig;
   for (int i = 0; i < 20; ++i) put(rig.source("old/sub/f" + std::to_string(i)), "content " + std::to_string(i));

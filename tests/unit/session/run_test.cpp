@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole runs between two sessions in this process.
+#include <sys/xattr.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "unit/session/largest_file.hpp"
 #include "unit/session/rig.hpp"
 
 using namespace nb;
@@ -34,6 +37,26 @@ void change_tree(const Rig& rig, std::size_t large_bytes = 310'000) {
   stdfs::permissions(rig.source("dir/small"), stdfs::perms::owner_read);
   put(rig.source("many/new"), "new");
   stdfs::remove(rig.source("many/f7"));
+}
+
+// A default ACL: the owner, a user, the group, the mask and the others. The kernel's format, little-endian.
+std::string default_acl() {
+  std::string text("\x02\0\0\0", 4);
+  const auto add = [&text](char tag, char rights, const std::string& id) {
+    text += std::string{tag, '\0', rights, '\0'} + id;
+  };
+  const std::string none("\xFF\xFF\xFF\xFF");
+  add(0x01, 7, none);
+  add(0x02, 7, std::string("\x39\x30\0\0", 4));
+  add(0x04, 5, none);
+  add(0x10, 7, none);
+  add(0x20, 0, none);
+  return text;
+}
+
+bool has_acl(const std::string& path) {
+  return ::lgetxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0 ||
+         ::lgetxattr(path.c_str(), "system.posix_acl_default", nullptr, 0) > 0;
 }
 
 session::Limits least() { return {1, 1, 0}; }
@@ -175,4 +198,41 @@ TEST_CASE("a server confined to a root stays there", "[session]") {
   stdfs::create_symlink(rig.source(), rig.pool("way-out"));
   rig.job.sources = {"way-out/a"};
   CHECK(rig.run().error().code == Errc::path);
+}
+
+TEST_CASE("a file that the destination cannot hold leaves no part of it in a new directory", "[session]") {
+  constexpr std::size_t k_mib = std::size_t{1} << 20;
+  Rig rig;
+  put(rig.source("d/fits"), "fits");
+  put(rig.source("d/large"), std::string(2 * k_mib, 'l'));
+  put(rig.source("d/sparse"), std::string(100'000, 'x'));
+  stdfs::resize_file(rig.source("d/sparse"), 3 * k_mib);  // all of its data fits
+  const LargestFile limit(k_mib + k_mib / 4);             // as does the stage's reserve
+  const auto report = rig.push();
+  REQUIRE(report.has_value());
+  CHECK(report->exit_code == 23);
+  CHECK(rig.seen.problems.size() == 2);
+  CHECK(stdfs::exists(rig.pool("d/fits")));
+  CHECK_FALSE(stdfs::exists(rig.pool("d/large")));
+  CHECK_FALSE(stdfs::exists(rig.pool("d/sparse")));
+}
+
+TEST_CASE("what is new in a directory with a default ACL does not inherit it", "[session]") {
+  Rig rig;
+  // Few names: d/sub is made before d gets its ACL. Many: after it, and d/sub/below before d/sub is settled.
+  const bool are_many = GENERATE(false, true);
+  for (int i = 0; i < (are_many ? 600 : 1); ++i) put(rig.source("d/f" + std::to_string(i)), "x");
+  const std::string last = are_many ? "d/sub/below" : "d/sub";
+  put(rig.source(last + "/f"), "x");
+  const std::string acl = default_acl();
+  if (::setxattr(rig.source("d").c_str(), "system.posix_acl_default", acl.data(), acl.size(), 0) != 0) {
+    WARN("no POSIX ACLs here");
+    return;
+  }
+  REQUIRE(rig.push().has_value());
+  CHECK(has_acl(rig.pool("d")));
+  for (const std::string& path : {std::string("d/f0"), std::string("d/sub"), last, last + "/f"}) {
+    INFO(path);
+    CHECK_FALSE(has_acl(rig.pool(path)));
+  }
 }

@@ -10,6 +10,7 @@
 #include "fs/posix_directory.hpp"
 #include "session/small_file_writers.hpp"
 #include "support/temp_dir.hpp"
+#include "unit/session/largest_file.hpp"
 
 using namespace nb;
 using namespace nb::test;
@@ -107,6 +108,23 @@ TEST_CASE("what is out of the ordinary comes back open, for the long way", "[ses
   CHECK(rig.written[0].status);
   CHECK_FALSE(rig.written[0].node);
   CHECK(rig.written[0].handle);
+}
+
+TEST_CASE("a small file that cannot be written whole comes back open, so that it can be removed", "[session]") {
+  const unsigned threads = GENERATE(0U, 2U);
+  Rig rig;
+  session::SmallFileWriters writers(threads);
+  SmallFileJob job = rig.job(0, "large");
+  job.content.resize(5000);
+  const LargestFile limit(1000);
+  writers.put(std::move(job));
+  writers.wait();
+  rig.take(writers);
+  REQUIRE(rig.written.size() == 1);
+  REQUIRE_FALSE(rig.written[0].status);
+  CHECK(rig.written[0].status.error().sys_errno == EFBIG);
+  CHECK(rig.written[0].handle);
+  CHECK_FALSE(rig.written[0].node);
 }
 
 TEST_CASE("writers end although nobody waits for what is on its way", "[session]") {

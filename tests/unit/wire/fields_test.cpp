@@ -100,6 +100,9 @@ TEST_CASE("hello: versions and texts", "[wire]") {
   CHECK(versions(2, 1) == "hello: version_min above version_max");
   CHECK(refusal<Hello>(hello_and([](ByteWriter& out) { text_field(out, 6, std::string(513, 'x')); })) ==
         "hello: too long: software");
+  CHECK(refusal<Hello>(hello_and([](ByteWriter& out) { number_field(out, 14, k_max_inline_bytes); })) == "accepted");
+  CHECK(refusal<Hello>(hello_and([](ByteWriter& out) { number_field(out, 14, k_max_inline_bytes + 1); })) ==
+        "hello: bad value of inline_limit_bytes");
   Hello hello = sample_hello();
   hello.software = std::string(1000, 'x');
   CHECK(decode_message<Hello>(encode(hello))->software.size() == k_max_label_bytes);
