@@ -10,7 +10,7 @@
 namespace nb::cache {
 namespace {
 
-constexpr std::size_t k_window_rows = 32;
+constexpr std::size_t k_most_window_rows = 64;
 constexpr std::size_t k_batch_rows = 4096;
 // The day a row was last of use is brought up to date this seldom, so that reading does not write.
 constexpr std::int64_t k_touch_days = 7;
@@ -63,20 +63,25 @@ void BareDirectories::record(const BareKey& key, const hash::Digest& files) {
 // A window that has become old says what was once recorded, which costs no more than a question.
 const BareDirectories::Row* BareDirectories::stored(const std::string& file_system, Window& window,
                                                     std::int64_t inode) {
-  if (inode < window.first || inode > window.last) window = load(file_system, inode);
+  if (inode < window.first || inode > window.last) {
+    const std::size_t rows = window.questions > 1 ? window.most_rows * 2 : window.most_rows / 2;
+    window = load(file_system, inode, std::clamp<std::size_t>(rows, 1, k_most_window_rows));
+  }
+  ++window.questions;
   const auto before = [](const Row& row, std::int64_t wanted) { return row.inode < wanted; };
   const auto found = std::lower_bound(window.rows.begin(), window.rows.end(), inode, before);
   return found == window.rows.end() || found->inode != inode ? nullptr : &*found;
 }
 
-BareDirectories::Window BareDirectories::load(const std::string& file_system, std::int64_t from) {
+BareDirectories::Window BareDirectories::load(const std::string& file_system, std::int64_t from,
+                                               std::size_t most_rows) {
   Window window;
   m_store->with([&](Connection& connection) {
-    window = {from, std::numeric_limits<std::int64_t>::max(), {}};
+    window = {from, std::numeric_limits<std::int64_t>::max(), {}, most_rows, 0};
     SQLite::Statement& query = connection.statement(k_select);
     query.bind(1, space_of(file_system));
     query.bind(2, from);
-    query.bind(3, static_cast<std::int64_t>(k_window_rows));
+    query.bind(3, static_cast<std::int64_t>(most_rows));
     std::size_t met = 0;
     std::int64_t inode = from;
     while (query.executeStep()) {
@@ -87,7 +92,7 @@ BareDirectories::Window BareDirectories::load(const std::string& file_system, st
       const Row row{inode, *files, query.getColumn(2).getInt64()};
       if (sum_of(file_system, row) == query.getColumn(3).getInt64()) window.rows.push_back(row);
     }
-    if (met == k_window_rows) window.last = inode;
+    if (met == most_rows) window.last = inode;
   });
   return window;
 }

@@ -65,11 +65,14 @@ class BareDirectories {
     hash::Digest files;
     std::int64_t seen_day = 0;
   };
-  // All stored rows with inodes from first to last; none at all at the beginning.
+  // All stored rows with inodes from first to last; none at all at the beginning. The next one is of another size: larger
+  // if this one has answered more than one question, else smaller, so that scattered directories cost one row each.
   struct Window {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     std::vector<Row> rows;
+    std::size_t most_rows = 16;
+    std::size_t questions = 0;
   };
   // What is known of one file system.
   struct Space {
@@ -78,7 +81,7 @@ class BareDirectories {
   };
   static std::int64_t sum_of(const std::string& file_system, const Row& row);
   const Row* stored(const std::string& file_system, Window& window, std::int64_t inode);
-  Window load(const std::string& file_system, std::int64_t from);
+  Window load(const std::string& file_system, std::int64_t from, std::size_t most_rows);
   void add(Space& space, const Row& row);
   void write(Connection& connection);
 
