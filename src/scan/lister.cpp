@@ -86,7 +86,8 @@ Status Lister::add(Reading& reading, const fs::Stat& stat, std::string_view name
   wire::Entry entry;
   entry.name = name;
   entry.type = stat.type;
-  entry.link_to = m_links.first_of(stat, path.child(name));
+  // A path is made for those who need one, not for every file of a tree.
+  if (HardLinks::is_member(stat)) entry.link_to = m_links.first_of(stat, path.child(name));
   NB_TRY(fill(reading, stat, entry));
   const Status limited = limit_attributes(entry.meta);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.child(name).str() + limited.error().context});
@@ -175,7 +176,7 @@ void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names) const {
       out.partial = true;
       return true;
     }
-    return m_options.rules != nullptr &&
+    return m_options.rules != nullptr && !m_options.rules->empty() &&
            m_options.rules->check(reading.path.child(item.name), item.type) == filter::Verdict::exclude;
   });
 }
