@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "cache/bare_directories.hpp"
+
 namespace nb::cache {
 namespace {
 
@@ -38,7 +40,8 @@ CREATE TABLE signature_pieces(
   signature INTEGER NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, sum INTEGER NOT NULL,
   PRIMARY KEY(signature, piece));
 CREATE TABLE upkeep(id INTEGER PRIMARY KEY CHECK(id = 1), pruned_day INTEGER NOT NULL);
-)sql"};
+)sql",
+    k_make_bare_directories};
 
 constexpr std::array k_probes{
     "SELECT uuid, generation, last_push_ns, last_exit, bytes, files FROM known_sets LIMIT 1",
@@ -48,6 +51,7 @@ constexpr std::array k_probes{
     "SELECT id, digest, secret, used_ns, bytes FROM signatures LIMIT 1",
     "SELECT signature, piece, data, sum FROM signature_pieces LIMIT 1",
     "SELECT pruned_day FROM upkeep LIMIT 1",
+    k_probe_bare_directories,
 };
 
 constexpr Schema k_schema{k_migrations, k_probes, PathRule::user};

@@ -55,18 +55,18 @@ struct Manifest::Window {
   }
 };
 
-Manifest::Manifest(std::unique_ptr<Store> store)
+Manifest::Manifest(std::shared_ptr<Store> store)
     : m_store(std::move(store)), m_window(std::make_unique<Window>()) {}
 
 Manifest::~Manifest() { flush(); }
 
 std::unique_ptr<Manifest> Manifest::open(const std::string& control_directory, Warn warn) {
-  return std::unique_ptr<Manifest>(new Manifest(std::make_unique<Store>(
+  return std::unique_ptr<Manifest>(new Manifest(std::make_shared<Store>(
       control_directory + "/manifest.db", rows::k_manifest_schema, k_texts, std::move(warn))));
 }
 
 std::unique_ptr<Manifest> Manifest::none() {
-  return std::unique_ptr<Manifest>(new Manifest(std::make_unique<Store>()));
+  return std::unique_ptr<Manifest>(new Manifest(std::make_shared<Store>()));
 }
 
 // --- Writing --------------------------------------------------------------------------------------------------------

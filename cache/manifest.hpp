@@ -28,7 +28,7 @@
 
 namespace nb::cache {
 
-inline constexpr int k_manifest_schema_version = 2;
+inline constexpr int k_manifest_schema_version = 3;
 inline constexpr std::size_t k_max_extras_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t k_max_signature_piece_bytes = std::size_t{16} << 20;
 
@@ -93,9 +93,12 @@ class Manifest {
   void note_extras(const RelPath& directory, const std::vector<std::string>& names);
   std::vector<std::string> extras(const RelPath& directory);
 
+  // For BareDirectories, whose table lies in the same file. Never null.
+  [[nodiscard]] const std::shared_ptr<Store>& store() const { return m_store; }
+
  private:
   struct Window;
-  explicit Manifest(std::unique_ptr<Store> store);
+  explicit Manifest(std::shared_ptr<Store> store);
   template <class Work>
   void write(const Work& work);
   template <class Work>
@@ -103,7 +106,7 @@ class Manifest {
   void end_batch(Connection& connection);
   void load(const RelPath& directory, std::string_view from);
 
-  std::unique_ptr<Store> m_store;
+  std::shared_ptr<Store> m_store;
   std::unique_ptr<Window> m_window;  // rows around the last find()
   std::size_t m_batch = 0;           // changes in the open transaction
 };

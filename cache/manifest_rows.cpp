@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "cache/bare_directories.hpp"
 #include "cache/manifest.hpp"
 #include "cache/sums.hpp"
 
@@ -33,7 +34,8 @@ ALTER TABLE directories ADD COLUMN listing BLOB;
 ALTER TABLE directories ADD COLUMN extras BLOB;
 CREATE INDEX directories_by_listing ON directories(listing) WHERE listing IS NOT NULL;
 )sql";
-constexpr std::array<const char*, k_manifest_schema_version> k_migrations{k_first_version, k_second_version};
+constexpr std::array<const char*, k_manifest_schema_version> k_migrations{k_first_version, k_second_version,
+                                                                         k_make_bare_directories};
 
 constexpr std::array k_probes{
     "SELECT id, path, listing, extras FROM directories LIMIT 1",
@@ -41,6 +43,7 @@ constexpr std::array k_probes{
     "SELECT id FROM signatures LIMIT 1",
     "SELECT signature, piece, data, sum FROM pieces LIMIT 1",
     "SELECT pending FROM run LIMIT 1",
+    k_probe_bare_directories,
 };
 
 constexpr const char* k_find =

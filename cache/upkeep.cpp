@@ -60,6 +60,7 @@ std::optional<ClientUse> measure(Store& store) {
     found.digests = number(database, "SELECT COUNT(*) FROM digests");
     found.signatures = number(database, "SELECT COUNT(*) FROM signatures");
     found.signature_bytes = number(database, "SELECT COALESCE(SUM(bytes), 0) FROM signatures");
+    found.bare_directories = number(database, "SELECT COUNT(*) FROM bare_directories");
     found.file_bytes = number(database, "PRAGMA page_count") * number(database, "PRAGMA page_size");
     use = found;
   });
@@ -75,10 +76,12 @@ std::optional<Pruned> prune(Store& store, const PruneLimits& limits, WallTime no
     dropped.digests = drop_digests(database, limits, day_of(now));
     const std::chrono::nanoseconds oldest = now.time_since_epoch() - limits.unseen_for;
     dropped.signatures = change(database, "DELETE FROM signatures WHERE used_ns < ?", oldest.count());
+    dropped.bare_directories = drop_bare_directories(connection, day_of(now) - limits.unseen_for.count(),
+                                                     limits.bare_directories);
     drop_orphans(database);
     change(database, "INSERT OR REPLACE INTO upkeep(id, pruned_day) VALUES(1, ?)", day_of(now));
     transaction.commit();
-    if (dropped.digests + dropped.signatures > 0) give_back(database);
+    if (dropped.digests + dropped.signatures + dropped.bare_directories > 0) give_back(database);
     pruned = dropped;
   });
   return pruned;
@@ -92,6 +95,7 @@ std::optional<Pruned> clear(Store& store) {
     Pruned dropped;
     dropped.digests = change(database, "DELETE FROM digests", std::nullopt);
     dropped.signatures = change(database, "DELETE FROM signatures", std::nullopt);
+    dropped.bare_directories = change(database, "DELETE FROM bare_directories", std::nullopt);
     drop_orphans(database);
     transaction.commit();
     give_back(database);

@@ -41,6 +41,7 @@ Status show(const Settings& settings) {
   fmt::print("digests     {}\n", format_counted(use->digests, "file", "files"));
   fmt::print("signatures  {}, {}\n", format_counted(use->signatures, "file", "files"),
              format_bytes(use->signature_bytes));
+  fmt::print("attributes  none in {}\n", format_counted(use->bare_directories, "directory", "directories"));
   fmt::print("sets        {}\n", format_count(use->sets));
   return {};
 }
@@ -50,8 +51,9 @@ Status take_away(const Settings& settings, const cache::Store& store, const std:
   if (settings.json) {
     fmt::print("{}\n", json_cache_pruned(*gone));
   } else {
-    fmt::print("removed {} and {}\n", format_counted(gone->digests, "digest", "digests"),
-               format_counted(gone->signatures, "signature", "signatures"));
+    fmt::print("removed {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
+               format_counted(gone->signatures, "signature", "signatures"),
+               format_counted(gone->bare_directories, "note of a directory", "notes of directories"));
   }
   return {};
 }

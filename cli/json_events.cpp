@@ -140,6 +140,7 @@ std::string json_cache_use(const cache::ClientUse& use, const std::string& path)
   event["digests"] = use.digests;
   event["signatures"] = use.signatures;
   event["signature_bytes"] = use.signature_bytes;
+  event["bare_directories"] = use.bare_directories;
   event["sets"] = use.sets;
   return dump(event);
 }
@@ -148,6 +149,7 @@ std::string json_cache_pruned(const cache::Pruned& gone) {
   Json event = event_of("pruned");
   event["digests"] = gone.digests;
   event["signatures"] = gone.signatures;
+  event["bare_directories"] = gone.bare_directories;
   return dump(event);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/memory.hpp"
 #include "cli/remembered_digests.hpp"
 #include "cli/terminal.hpp"
+#include "session/remembered_bare.hpp"
 
 namespace nb::cli {
 namespace {
@@ -92,6 +93,8 @@ Result<session::RunReport> Transfer::run() {
   m_reporters.on_start(m_start);
   RememberedDigests digests(memory(), m_settings.paranoid ? Belief::nothing : Belief::stored, m_clock);
   m_job.digests = &digests;
+  session::RememberedBare bare([this] { return memory(); }, m_clock);
+  if (!m_settings.paranoid) m_job.bare = &bare;
   cache::SignatureMemory signatures(memory(), m_clock);
   m_job.signatures = &signatures;
   const SteadyTime began = m_clock.steady();
@@ -100,6 +103,7 @@ Result<session::RunReport> Transfer::run() {
   retry.attempts = m_settings.retries;
   auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
   m_job.digests = nullptr;
+  m_job.bare = nullptr;
   m_job.signatures = nullptr;
   if (result) {
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);

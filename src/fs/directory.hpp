@@ -80,6 +80,12 @@ class File : public Node {
 
 class Directory : public Node {
  public:
+  // Names the file system as file_system_identity() does, and beside it what this process can see of extended
+  // attributes there: an inode under an equal name and with an equal ctime has equal attributes in the eyes of an equal
+  // process. Nothing where that is not known to hold: where a change of an attribute may leave ctime alone, and on a
+  // mount that hides some of them.
+  [[nodiscard]] virtual std::optional<std::string> attribute_identity() const { return std::nullopt; }
+
   // Another handle on the same directory.
   [[nodiscard]] virtual Result<std::unique_ptr<Directory>> reopen() const = 0;
 

@@ -17,6 +17,9 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
 
   [[nodiscard]] int descriptor() const { return fd(); }
 
+  [[nodiscard]] std::optional<std::string> attribute_identity() const override {
+    return posix::attribute_identity(fd());
+  }
   [[nodiscard]] Result<std::unique_ptr<Directory>> reopen() const override;
   [[nodiscard]] Result<std::vector<NamedType>> list() const override;
   [[nodiscard]] Result<Stat> stat_at(std::string_view name) const override;

@@ -9,5 +9,7 @@ namespace nb::fs::posix {
 
 // See Node::file_system_identity. `fd` may be of any kind; of an O_PATH one the answer is "unknown".
 std::optional<std::string> file_system_identity(int fd);
+// See Directory::attribute_identity.
+std::optional<std::string> attribute_identity(int fd);
 
 }  // namespace nb::fs::posix

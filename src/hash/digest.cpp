@@ -16,15 +16,24 @@ Result<Digest> Digest::read(ByteReader& in) {
   return digest;
 }
 
-Digest digest_of(ByteView data, const Secret& secret) {
-  const ByteView key = secret.expanded();
-  const XXH128_hash_t value = XXH3_128bits_withSecret(data.data(), data.size(), key.data(), key.size());
+namespace {
+
+Digest canonical_of(const XXH128_hash_t& value) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, value);
   Digest digest;
   std::memcpy(digest.bytes.data(), canonical.digest, k_digest_bytes);
   return digest;
 }
+
+}  // namespace
+
+Digest digest_of(ByteView data, const Secret& secret) {
+  const ByteView key = secret.expanded();
+  return canonical_of(XXH3_128bits_withSecret(data.data(), data.size(), key.data(), key.size()));
+}
+
+Digest fingerprint_of(ByteView data) { return canonical_of(XXH3_128bits(data.data(), data.size())); }
 
 std::uint32_t page_check_of(ByteView page, const Secret& secret) {
   const ByteView key = secret.expanded();

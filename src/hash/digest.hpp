@@ -24,6 +24,9 @@ struct Digest {
 
 Digest digest_of(ByteView data, const Secret& secret);
 
+// XXH3-128 without a key, for what this machine alone tells itself.
+Digest fingerprint_of(ByteView data);
+
 // 32 bits of the keyed XXH3-64: whether a page of a basis is likely the same. One pair in 2^32 is taken for equal, which
 // the digest of the whole content shows.
 std::uint32_t page_check_of(ByteView page, const Secret& secret);

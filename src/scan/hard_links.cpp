@@ -4,7 +4,7 @@
 namespace nb::scan {
 
 std::optional<RelPath> HardLinks::first_of(const fs::Stat& stat, const RelPath& path) {
-  if (stat.links < 2 || stat.type == fs::FileType::directory) return std::nullopt;
+  if (!is_member(stat)) return std::nullopt;
   const auto [it, is_first] = m_first.try_emplace(Inode{stat.device, stat.inode}, path);
   // A directory that is read twice meets its own record again.
   if (is_first || it->second == path) return std::nullopt;

@@ -14,6 +14,8 @@ namespace nb::scan {
 
 class HardLinks {
  public:
+  // Whether the inode has names beside this one. Directories do not count.
+  static bool is_member(const fs::Stat& stat) { return stat.links > 1 && stat.type != fs::FileType::directory; }
   // The first member of the group `stat` belongs to, if that was another path; records `path` as the first otherwise.
   std::optional<RelPath> first_of(const fs::Stat& stat, const RelPath& path);
 

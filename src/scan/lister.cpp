@@ -29,17 +29,21 @@ void normalise(wire::Entry& entry) {
 
 }  // namespace
 
-Result<fs::Metadata> Lister::own_metadata(const Reading& reading) const {
-  NB_TRY_ASSIGN(const fs::Stat stat, reading.directory.stat());
+Result<fs::Metadata> Lister::own_metadata(Reading& reading) const {
+  NB_TRY_ASSIGN(reading.stat, reading.directory.stat());
   NB_TRY_ASSIGN(fs::Xattrs xattrs, reading.directory.xattrs());
-  xattrs = with_aside(std::move(xattrs), reading.aside, reading.path, stat.type);
-  return meant_under(m_options.view, stat, std::move(xattrs)).meta;
+  xattrs = with_aside(std::move(xattrs), reading.aside, reading.path, reading.stat.type);
+  return meant_under(m_options.view, reading.stat, std::move(xattrs)).meta;
 }
 
-Status Lister::fill(const Reading& reading, const fs::Stat& stat, wire::Entry& entry) const {
+Status Lister::fill(Reading& reading, const fs::Stat& stat, wire::Entry& entry) const {
   if (entry.type == fs::FileType::directory) return {};
   fs::Directory& directory = reading.directory;
-  NB_TRY_ASSIGN(fs::Xattrs xattrs, directory.xattrs_at(entry.name));
+  fs::Xattrs xattrs;
+  if (reading.attributes == Attributes::unknown) {
+    NB_TRY_ASSIGN(xattrs, directory.xattrs_at(entry.name));
+    reading.met_attributes |= !xattrs.empty();
+  }
   if (reading.aside != nullptr) {
     xattrs = with_aside(std::move(xattrs), reading.aside, reading.path.child(entry.name), stat.type);
   }
@@ -82,64 +86,124 @@ Status Lister::add(Reading& reading, const fs::Stat& stat, std::string_view name
   wire::Entry entry;
   entry.name = name;
   entry.type = stat.type;
-  entry.link_to = m_links.first_of(stat, path.child(name));
+  // A path is made for those who need one, not for every file of a tree.
+  if (HardLinks::is_member(stat)) entry.link_to = m_links.first_of(stat, path.child(name));
   NB_TRY(fill(reading, stat, entry));
   const Status limited = limit_attributes(entry.meta);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.child(name).str() + limited.error().context});
   out.entries.push_back(std::move(entry));
-  out.stats.push_back(stat);
   return {};
 }
 
 // A name that has gone since the directory was listed leaves no gap, any other error does.
-Status Lister::add_named(Reading& reading, std::string_view name) {
+void Lister::miss(Reading& reading, std::string_view name, Error error) {
   Listed& out = reading.out;
-  const auto stat = reading.directory.stat_at(name);
-  Status done = stat ? add(reading, *stat, name) : tl::make_unexpected(stat.error());
-  if (done) return {};
-  if (done.error().code == Errc::not_found) {
-    out.vanished.push_back(reading.path.child(name).str());
-  } else {
-    out.problems.push_back(done.error());
-    out.problems.back().context = "read " + reading.path.child(name).str();
-    out.problems.back().code = Errc::unreadable;
-    out.partial = true;
+  std::string path = reading.path.child(name).str();
+  if (error.code == Errc::not_found) {
+    out.vanished.push_back(std::move(path));
+    return;
   }
-  return {};
+  error.context = "read " + path;
+  error.code = Errc::unreadable;
+  out.problems.push_back(std::move(error));
+  out.partial = true;
+}
+
+void Lister::add_named(Reading& reading, std::string_view name) {
+  const auto stat = reading.directory.stat_at(name);
+  if (!stat) return miss(reading, name, stat.error());
+  const Status done = add(reading, *stat, name);
+  if (!done) return miss(reading, name, done.error());
+  reading.out.stats.push_back(*stat);
+}
+
+void Lister::add_each(Reading& reading, const std::vector<fs::NamedType>& names) {
+  reading.out.stats.reserve(names.size());
+  for (const fs::NamedType& item : names) add_named(reading, item.name);
+}
+
+// Leaves in `names` what was looked at with success, and puts what was seen into out.stats.
+void Lister::look_at(Reading& reading, std::vector<fs::NamedType>& names) {
+  reading.out.stats.reserve(names.size());
+  std::erase_if(names, [&](const fs::NamedType& item) {
+    const auto stat = reading.directory.stat_at(item.name);
+    if (stat) {
+      reading.out.stats.push_back(*stat);
+    } else {
+      miss(reading, item.name, stat.error());
+    }
+    return !stat;
+  });
+}
+
+// out.stats keeps what gets an entry.
+void Lister::fill_looked(Reading& reading, const std::vector<fs::NamedType>& names) {
+  std::vector<fs::Stat>& stats = reading.out.stats;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Status done = add(reading, stats[i], names[i].name);
+    if (done) {
+      if (kept != i) stats[kept] = stats[i];
+      ++kept;
+    } else {
+      miss(reading, names[i].name, done.error());
+    }
+  }
+  stats.resize(kept);
+}
+
+void Lister::add_remembered(Reading& reading, std::vector<fs::NamedType> names) {
+  const WallTime began = m_options.bare->now();
+  look_at(reading, names);
+  const auto files = fingerprint_of(reading.stat, {names, reading.out.stats});
+  const bool is_bare = files && m_options.bare->is_bare(reading.directory, reading.stat, *files);
+  if (is_bare) reading.attributes = Attributes::none;
+  fill_looked(reading, names);
+  const bool is_whole = reading.out.problems.empty() && reading.out.vanished.empty();
+  if (!files || is_bare || reading.met_attributes || !is_whole) return;
+  m_options.bare->record(reading.directory, {reading.stat, *files, reading.out.stats, began});
+}
+
+void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names) const {
+  Listed& out = reading.out;
+  std::erase_if(names, [&](const fs::NamedType& item) {
+    if (is_reserved_name(item.name)) {
+      out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
+      return true;
+    }
+    if (reading.path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
+      out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + reading.path.str() + "/" + item.name});
+      out.partial = true;
+      return true;
+    }
+    return m_options.rules != nullptr && !m_options.rules->empty() &&
+           m_options.rules->check(reading.path.child(item.name), item.type) == filter::Verdict::exclude;
+  });
 }
 
 Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptAside* aside) {
-  Reading reading{directory, path, aside, {}};
+  Reading reading{directory, path, aside};
   Listed& out = reading.out;
   NB_TRY_ASSIGN(out.own, own_metadata(reading));
   const Status limited = limit_attributes(*out.own);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
+  NB_TRY_ASSIGN(std::vector<fs::NamedType> names, directory.list());
   NB_FAILPOINT("scan.names_read");
+  choose(reading, names);
   out.entries.reserve(names.size());
-  out.stats.reserve(names.size());
-  for (const fs::NamedType& item : names) {
-    if (is_reserved_name(item.name)) {
-      out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
-      continue;
-    }
-    if (path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
-      out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + path.str() + "/" + item.name});
-      out.partial = true;
-      continue;
-    }
-    const bool excluded =
-        m_options.rules && m_options.rules->check(path.child(item.name), item.type) == filter::Verdict::exclude;
-    if (excluded) continue;
-    NB_TRY(add_named(reading, item.name));
+  // Where contents are read, nothing is looked at long before its content.
+  if (m_options.bare != nullptr && m_options.compare == Compare::stat) {
+    add_remembered(reading, std::move(names));
+  } else {
+    add_each(reading, names);
   }
   return std::move(out);
 }
 
 Result<std::optional<Listed>> Lister::read_one(fs::Directory& directory, const RelPath& path, std::string_view name,
                                                KeptAside* aside) {
-  Reading reading{directory, path, aside, {}};
-  NB_TRY(add_named(reading, name));
+  Reading reading{directory, path, aside};
+  add_named(reading, name);
   if (reading.out.entries.empty() && reading.out.problems.empty()) return std::nullopt;
   return std::move(reading.out);
 }

@@ -12,6 +12,7 @@
 #include "fs/kept_metadata.hpp"
 #include "hash/file_hasher.hpp"
 #include "hash/secret.hpp"
+#include "scan/bare_memory.hpp"
 #include "scan/digest_memory.hpp"
 #include "scan/hard_links.hpp"
 #include "scan/kept_aside.hpp"
@@ -31,6 +32,7 @@ struct ListerOptions {
   const filter::Rules* rules = nullptr;   // none: everything; outlives the lister
   const hash::Secret* secret = nullptr;   // outlives the lister
   DigestMemory* digests = nullptr;        // none: every content is read; outlives the lister
+  BareMemory* bare = nullptr;             // none: every file is asked for attributes; outlives the lister
 };
 
 struct Listed {
@@ -55,17 +57,31 @@ class Lister {
                                          KeptAside* aside = nullptr);
 
  private:
+  // What is known of the files of a directory before they are asked.
+  enum class Attributes : std::uint8_t { unknown, none };
   // A directory being read, and where its list goes.
   struct Reading {
     fs::Directory& directory;
     const RelPath& path;
     KeptAside* aside = nullptr;
-    Listed out;
+    Listed out = {};
+    fs::Stat stat = {};  // of the directory; only where it is read whole
+    Attributes attributes = Attributes::unknown;
+    bool met_attributes = false;
   };
-  Result<fs::Metadata> own_metadata(const Reading& reading) const;
+  Result<fs::Metadata> own_metadata(Reading& reading) const;
+  // Takes out what is not listed.
+  void choose(Reading& reading, std::vector<fs::NamedType>& names) const;
+  // Each name is looked at and filled in before the next.
+  void add_each(Reading& reading, const std::vector<fs::NamedType>& names);
+  // All names are looked at first, so that what is remembered of the directory can be asked.
+  void add_remembered(Reading& reading, std::vector<fs::NamedType> names);
+  static void look_at(Reading& reading, std::vector<fs::NamedType>& names);
+  void fill_looked(Reading& reading, const std::vector<fs::NamedType>& names);
   Status add(Reading& reading, const fs::Stat& stat, std::string_view name);
-  Status add_named(Reading& reading, std::string_view name);
-  Status fill(const Reading& reading, const fs::Stat& stat, wire::Entry& entry) const;
+  void add_named(Reading& reading, std::string_view name);
+  static void miss(Reading& reading, std::string_view name, Error error);
+  Status fill(Reading& reading, const fs::Stat& stat, wire::Entry& entry) const;
   Result<hash::Digest> content_of(fs::Directory& directory, const fs::Stat& stat, const std::string& name) const;
   ListerOptions m_options;
   HardLinks m_links;

@@ -69,6 +69,9 @@ class BasisStore {
   void note_extras(const RelPath& directory, const std::vector<std::string>& names);
   std::vector<std::string> extras(const RelPath& directory);
 
+  // The manifest's, for what else lies in it; made where there is none.
+  std::shared_ptr<cache::Store> store() { return opened().store(); }
+
   [[nodiscard]] const delta::BlockSigner& signer() const { return m_signer; }
 
  private:

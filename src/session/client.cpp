@@ -174,6 +174,7 @@ class Run {
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
     options.lister.digests = m_job.digests;
+    options.lister.bare = m_job.bare;
     options.signatures = m_job.signatures;
     Source source(connection, setup.tree, reporter, options);
     const Status done = source.run();
@@ -217,7 +218,8 @@ class Run {
     SinkOptions options = pull_options(opened, peer, {rules, *setup->secret});
     // Digests under a secret that ends with this run would never be asked for again.
     if (local.origin == SecretOrigin::of_a_set) options.digests = m_job.digests;
-    Sink sink(connection, setup->target(), options, reporter);
+    options.bare = m_job.bare;
+    Sink sink(connection, setup->target(), options, reporter, m_clock);
     NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
     if (setup->transaction) {
       // The new generation stands; the next run clears what is left.

@@ -9,6 +9,7 @@
 
 #include "cache/signature_memory.hpp"
 #include "codec/compression.hpp"
+#include "scan/bare_memory.hpp"
 #include "scan/digest_memory.hpp"
 #include "wire/messages.hpp"
 
@@ -44,6 +45,7 @@ struct Job {
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
   scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
+  scan::BareMemory* bare = nullptr;         // of the directories on this side; none: every file is asked. The same
   cache::SignatureMemory* signatures = nullptr;  // push: of what was sent; none: the sink describes what it has. The same
 };
 

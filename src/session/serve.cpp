@@ -144,7 +144,7 @@ class Server {
     options.max_delete = open.max_delete;
     options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
     options.listing_credit_bytes = m_options.limits.listing_credit_bytes;
-    Sink sink(m_connection, setup.target(), options, m_reporter);
+    Sink sink(m_connection, setup.target(), options, m_reporter, m_clock);
     const auto result = sink.run();
     if (!result) return tl::make_unexpected(result.error());
     // The client has its answer; emptying the trash is nobody's business but ours.

@@ -15,12 +15,6 @@ constexpr std::chrono::milliseconds k_progress_interval{100};
 constexpr std::uint64_t k_free_deletions = 1000;
 constexpr std::int64_t k_unlimited = -1;
 
-scan::ListerOptions lister_options(const SinkOptions& options) {
-  const bool contents = options.mode == SinkMode::verify || (options.flags & wire::k_flag_checksum) != 0;
-  return {scan::MetadataView::kept, contents ? scan::Compare::content : scan::Compare::stat, options.rules,
-          options.secret, options.mode == SinkMode::verify ? nullptr : options.digests};
-}
-
 // Only the real file system's objects may be used by several threads; on one processor they would only take turns.
 unsigned writer_threads(const fs::Directory& root) {
   constexpr unsigned k_most = 4;
@@ -39,12 +33,23 @@ wire::PhaseKind phase_of(txn::CommitPhase phase) {
 
 }  // namespace
 
-Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter)
+scan::ListerOptions Sink::lister_options(Clock& clock) {
+  const bool verifies = m_options.mode == SinkMode::verify;
+  const bool contents = verifies || has(wire::k_flag_checksum);
+  scan::BareMemory* bare = m_options.bare;
+  if (bare == nullptr && lasts() && !has(wire::k_flag_paranoid)) {
+    bare = &m_bare.emplace([this] { return m_bases->store(); }, clock);
+  }
+  return {scan::MetadataView::kept, contents ? scan::Compare::content : scan::Compare::stat, m_options.rules,
+          m_options.secret, verifies ? nullptr : m_options.digests, bare};
+}
+
+Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter, Clock& clock)
     : m_connection(connection),
       m_target(std::move(target)),
       m_options(options),
       m_reporter(reporter),
-      m_lister(lister_options(options)),
+      m_lister(lister_options(clock)),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {
     const auto use = commits() ? KeptBeside::Use::write : KeptBeside::Use::read;
@@ -54,10 +59,9 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
   if (!commits()) return;
   m_stager.emplace(*m_target.set, *m_target.transaction, reporter, beside());
   m_writers.emplace(writer_threads(*m_target.root));
-  const bool lasts = m_target.set->format().lifetime == txn::Lifetime::permanent;
-  m_bases.emplace(*m_target.root, lasts ? m_target.set : nullptr, *m_target.transaction, *options.secret,
+  m_bases.emplace(*m_target.root, lasts() ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
-  if (lasts) m_mover.emplace(*m_target.root, *m_target.transaction, *m_stager, *m_bases, *options.secret);
+  if (lasts()) m_mover.emplace(*m_target.root, *m_target.transaction, *m_stager, *m_bases, *options.secret);
 }
 
 RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(path); }

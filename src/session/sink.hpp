@@ -17,6 +17,7 @@
 #include "session/deletion.hpp"
 #include "session/job.hpp"
 #include "session/mover.hpp"
+#include "session/remembered_bare.hpp"
 #include "session/small_file_writers.hpp"
 #include "session/sink_types.hpp"
 
@@ -39,6 +40,7 @@ struct SinkOptions {
   const filter::Rules* rules = nullptr;
   const hash::Secret* secret = nullptr;
   scan::DigestMemory* digests = nullptr;  // of what is here; not asked in a verification, which reads it all
+  scan::BareMemory* bare = nullptr;       // of what is here; none: a set that lasts has its own
   std::uint64_t want_credit = 4096;       // the source's
   std::uint64_t inline_limit_bytes = 64 * 1024;  // the source's
   std::uint64_t listing_credit_bytes = std::uint64_t{4} << 20;  // ours: bounds the directories that are unfinished here
@@ -49,7 +51,8 @@ struct SinkOptions {
 
 class Sink {
  public:
-  Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter);
+  // `clock` outlives the sink.
+  Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter, Clock& clock);
 
   // Of the source, once it has told; for reports.
   [[nodiscard]] const std::optional<wire::ScanEnd>& scan_end() const { return m_scan_end; }
@@ -190,6 +193,11 @@ class Sink {
   void item(std::string change, const RelPath& path, std::string detail = {});
   std::function<void(const RelPath&)> deletion_items();
   void differs() { ++m_result.differences; }
+  // Whether the set remembers what this run finds out.
+  [[nodiscard]] bool lasts() const {
+    return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent;
+  }
+  scan::ListerOptions lister_options(Clock& clock);
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
   [[nodiscard]] bool has(wire::OpenFlag flag) const { return (m_options.flags & flag) != 0; }
@@ -198,6 +206,7 @@ class Sink {
   SinkTarget m_target;
   SinkOptions m_options;
   Reporter& m_reporter;
+  std::optional<RememberedBare> m_bare;  // in m_bases, unless it came with the options
   scan::Lister m_lister;
   std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode

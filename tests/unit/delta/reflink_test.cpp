@@ -1,54 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same edits on file systems that share blocks, mounted from images. Skipped, with the reason, where that cannot be
 // done: only root mounts, and the programs that make these file systems may be missing.
-#include <unistd.h>
-
-#include <cstdlib>
-
+#include "support/mounted.hpp"
 #include "unit/delta/rig.hpp"
 
 using namespace nb;
 using namespace nb::delta;
 using namespace nb::delta::test;
 
-namespace {
-
-bool run(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
-
-class Mounted {
- public:
-  explicit Mounted(const std::string& make) {
-    const std::string failed = mount_with(make);
-    m_mounted = failed.empty();
-    if (!m_mounted) WARN("skipped: " + failed);
-  }
-  Mounted(const Mounted&) = delete;
-  Mounted& operator=(const Mounted&) = delete;
-  ~Mounted() {
-    if (m_mounted) run("umount " + path());
-  }
-  [[nodiscard]] bool ok() const { return m_mounted; }
-  [[nodiscard]] std::string path() const { return m_temp.path("mnt"); }
-
- private:
-  // What went wrong; empty if nothing did.
-  std::string mount_with(const std::string& make) {
-    if (::geteuid() != 0) return "not root";
-    if (!run("truncate -s 512M " + image())) return "no image";
-    if (!run(make + " " + image())) return make + " failed";
-    return run("mkdir " + path() + " && mount -o loop " + image() + " " + path()) ? "" : "mount failed";
-  }
-  [[nodiscard]] std::string image() const { return m_temp.path("image"); }
-  nb::test::TempDir m_temp;
-  bool m_mounted = false;
-};
-
-}  // namespace
-
 TEST_CASE("deltas on file systems that share blocks", "[delta][mount]") {
   for (const char* make : {"mkfs.xfs -m reflink=1", "mkfs.btrfs"}) {
     INFO(make);
-    const Mounted mounted(make);
+    const nb::test::Mounted mounted(make);
     if (!mounted.ok()) continue;
     const auto root = good(fs::open_user_directory(mounted.path()));
     const Bytes basis = joined({random_bytes(8 * k_mib, 1), Bytes(2 * k_mib), random_bytes(6 * k_mib + 123, 2)});
