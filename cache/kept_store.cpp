@@ -198,6 +198,8 @@ void KeptStore::begin_run() {
     exec_with(connection, "DELETE FROM run WHERE id = ?", 1);
     end_batch(connection);
   });
+  // Its rows would go on holding for what this run replaces.
+  m_wrote |= !m_store->usable();
 }
 
 bool KeptStore::put(const RelPath& path, fs::FileType type, const fs::Xattrs& attributes) {

@@ -129,6 +129,9 @@ bool is_refusal(const Error& error) {
          error.sys_errno == ERANGE || error.sys_errno == E2BIG;
 }
 
+// Attributes up to this find room in an inode of any file system that is not full.
+constexpr std::size_t k_always_fits_bytes = 2048;
+
 // What this process must be able to do with the inode later: read it, and set attributes on it.
 std::uint32_t needed_bits(FileType actual) {
   if (::geteuid() == 0) return 0;
@@ -141,6 +144,7 @@ class Keeper {
   Keeper(Node& node, const Stat& now, const Meant& meant) : m_node(node), m_now(now), m_meant(meant) {
     m_kept.literal.owner = now.owner;
     m_kept.literal.mode = now.mode;
+    for (const Xattr& attr : meant.meta.xattrs) m_attribute_bytes += attr.name.size() + attr.value.size();
     m_kept.literal.mtime = now.mtime;
   }
 
@@ -168,6 +172,11 @@ class Keeper {
     return {};
   }
 
+  // ext4 has one block for the attributes of an inode, and says ENOSPC when they do not fit.
+  [[nodiscard]] bool is_refused(const Error& error) const {
+    return is_refusal(error) || (error.sys_errno == ENOSPC && m_attribute_bytes > k_always_fits_bytes);
+  }
+
   // An ordinary user needs write permission for this; the mode is set at the end in any case.
   Status set_attribute(const std::string& name, std::string_view value) {
     Status set = m_node.set_xattr(name, value);
@@ -187,7 +196,7 @@ class Keeper {
           m_kept.literal.xattrs.push_back(attr);
           continue;
         }
-        if (!is_refusal(set.error())) return set;
+        if (!is_refused(set.error())) return set;
       }
       NB_TRY_ASSIGN(const bool kept, aside(std::string(k_prefix) + attr.name, attr.value, "xattr " + attr.name));
       if (kept && !escaped) m_kept.aside = true;
@@ -201,7 +210,7 @@ class Keeper {
       m_kept.literal.xattrs.push_back({name, std::string(value)});
       return true;
     }
-    if (!is_refusal(set.error())) return tl::make_unexpected(set.error());
+    if (!is_refused(set.error())) return tl::make_unexpected(set.error());
     m_kept.lost.push_back(kind);
     m_kept.beside.push_back({name, std::string(value)});
     return false;
@@ -254,6 +263,7 @@ class Keeper {
   const Stat& m_now;
   const Meant& m_meant;
   Kept m_kept;
+  std::size_t m_attribute_bytes = 0;  // of all that is meant
   bool m_stat_needed = false;
   std::optional<std::uint32_t> m_mode_set;
   bool m_owner_refused = false;

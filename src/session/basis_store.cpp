@@ -149,6 +149,13 @@ std::vector<std::string> BasisStore::extras(const RelPath& directory) {
   return memory != nullptr ? memory->extras(directory) : std::vector<std::string>{};
 }
 
+void BasisStore::distrust(const RelPath& path) {
+  cache::Manifest* memory = known();
+  if (memory == nullptr) return;
+  memory->remove(path);
+  memory->flush();
+}
+
 // Only now: until the commit what goes may be the content of something new. Small files have no rows.
 void BasisStore::forget_removed() {
   cache::Manifest* memory = known();

@@ -50,6 +50,8 @@ class BasisStore {
   [[nodiscard]] bool remembers() const { return m_set != nullptr; }
   void stage_piece(const RelPath& path, const delta::SignaturePiece& piece, std::uint64_t file_bytes);
   void stage(const RelPath& path, const txn::Ident& ident, std::uint64_t size, const hash::Digest& digest);
+  // What is remembered of that file is wrong, whatever its stat data say; also for runs to come.
+  void distrust(const RelPath& path);
   // After the new generation is durable: what was staged holds, what was removed is forgotten.
   void confirm();
 

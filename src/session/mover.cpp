@@ -129,11 +129,20 @@ Status Mover::settle(const Staged& staged, const Lost& lost) {
   return m_transaction.for_each_taken([&](ByteView record) -> Status {
     NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));
     auto node = bring_in(taken);
+    if (!node && node.error().code == Errc::changed) return distrust(taken);
     if (!node) return lost(std::move(node.error()), taken.file.path);
     ++m_files;
     m_bytes += taken.file.size;
     return staged(taken, *node);
   });
+}
+
+// The candidate has changed, has rotted, or cannot be read. The source has been told that its content is not needed, and
+// the candidate's own name may be about to go: so the run ends before it changes anything, and the next one sends it.
+Status Mover::distrust(const TakenFile& taken) {
+  m_bases.distrust(taken.from);
+  return fail(Errc::io, taken.from.str() + " at the destination is not what was recorded of it; nothing was changed, " +
+                            "run again and " + taken.file.path.str() + " is sent");
 }
 
 // A second name for the file where its first one goes. That its state is the one that was checked says that content and
@@ -215,8 +224,8 @@ Status Mover::copy_range(fs::File& from, fs::File& to, fs::Extent range, hash::F
     if (interrupt_requested()) return fail(Errc::interrupted, "");
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(range.length - done, m_buffer.size()));
     const std::span<std::byte> piece = std::span(m_buffer).first(want);
-    NB_TRY_ASSIGN(const std::size_t got, fs::read_fully(from, range.offset + done, piece));
-    if (got < want) return fail(Errc::changed, "read at the destination");
+    const auto got = fs::read_fully(from, range.offset + done, piece);
+    if (!got || *got < want) return fail(Errc::changed, "read at the destination");
     hasher.update(piece);
     NB_TRY(to.write_at(range.offset + done, piece));
     to.start_writeback({range.offset + done, want});

@@ -38,7 +38,7 @@ class Mover {
                          const hash::Digest& digest);
 
   // At the end of the plan: brings all that was taken into the stage. `staged` is told of each file, `lost` of each
-  // that could not be made, which is then left out.
+  // that could not be made, which is then left out. Errc::io where a content is not there any more.
   using Staged = std::function<Status(const TakenFile& taken, const StagedNode& node)>;
   using Lost = std::function<Status(Error error, const RelPath& path)>;
   Status settle(const Staged& staged, const Lost& lost);
@@ -59,6 +59,7 @@ class Mover {
   bool has_content(const RelPath& from, const fs::Stat& stat, const hash::Digest& digest);
   Result<bool> take_candidate(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
                               const hash::Digest& digest);
+  Status distrust(const TakenFile& taken);
   Result<StagedNode> bring_in(const TakenFile& taken);
   Result<StagedNode> copy(const TakenFile& taken, const fs::Directory& parent);
   Status fill(const TakenFile& taken, fs::File& from, fs::File& to);

@@ -238,6 +238,7 @@ class Sink {
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last
   RelPath m_live_path;
   std::uint64_t m_written_since_check = 0;
+  std::uint64_t m_staged_since_flush = 0;
   std::chrono::steady_clock::time_point m_last_progress{};
   std::optional<SmallFileWriters> m_writers;        // commit mode; last, so that it goes first
 };

@@ -9,7 +9,8 @@
 namespace nb::session {
 namespace {
 
-constexpr std::uint64_t k_space_check_bytes = std::uint64_t{64} << 20;
+// Of staged content, after which the log is written: what a crash makes us ask for again at most.
+constexpr std::uint64_t k_logged_bytes = std::uint64_t{8} << 20;
 // Writeback of a long file starts early, so that the one sync at the end finds little left to do.
 constexpr std::uint64_t k_writeback_bytes = std::uint64_t{8} << 20;
 
@@ -128,7 +129,7 @@ Status Sink::finish_writing() {
 
 Status Sink::watch_space(std::uint64_t written) {
   m_written_since_check += written;
-  if (m_written_since_check < k_space_check_bytes) return {};
+  if (m_written_since_check < m_stager->check_bytes()) return {};
   m_written_since_check = 0;
   return m_stager->check_space();
 }
@@ -139,6 +140,11 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
   const RelPath path = set_path(file.path);
   if (file.shared) m_shared[file.path] = file.spot;
   NB_TRY(m_target.transaction->log_staged({path, file.spot.slot, false, size, meta.mtime, digest}));
+  m_staged_since_flush += size;
+  if (m_staged_since_flush >= k_logged_bytes) {
+    m_staged_since_flush = 0;
+    NB_TRY(m_target.transaction->flush_log());
+  }
   if (size > hash::k_block_bytes) m_bases->stage(path, node.ident, size, digest);
   return file.in_live ? add_place(file.path, file.spot, node, file.replaced) : Status{};
 }

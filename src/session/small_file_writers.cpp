@@ -2,6 +2,7 @@
 #include "session/small_file_writers.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace nb::session {
@@ -47,7 +48,12 @@ void SmallFileWriters::start() {
   while (m_workers.size() < m_threads) {
     m_workers.push_back(std::make_unique<Worker>());
     Worker& worker = *m_workers.back();
-    worker.thread = std::thread([this, &worker] { work(worker); });
+    try {
+      worker.thread = std::thread([this, &worker] { work(worker); });
+    } catch (const std::system_error&) {  // a limit on processes: those there are will do
+      m_workers.pop_back();
+      m_threads = static_cast<unsigned>(m_workers.size());
+    }
   }
 }
 
@@ -72,11 +78,11 @@ void SmallFileWriters::wake_all() {
 }
 
 void SmallFileWriters::put(SmallFileJob job) {
+  start();
   if (m_threads == 0) {
     m_done.push_back(do_job(std::move(job), m_plain));
     return;
   }
-  start();
   std::unique_lock lock(m_mutex);
   const std::uint64_t bytes = job.content.size();
   const auto has_room = [&] { return m_files == 0 || (m_files < k_max_files && m_bytes + bytes <= k_max_bytes); };

@@ -66,7 +66,7 @@ class SmallFileWriters {
   void work(Worker& worker);
   void finished(WrittenFile written, std::uint64_t bytes);
 
-  const unsigned m_threads;
+  unsigned m_threads;  // at most; 0: the work is done by put()
   PlainMetadata m_plain;  // where there are no threads
   std::vector<std::unique_ptr<Worker>> m_workers;
   const fs::Directory* m_last_directory = nullptr;  // only compared

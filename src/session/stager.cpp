@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/failpoint.hpp"
+#include "txn/space.hpp"
 #include "fs/metadata.hpp"
 
 namespace nb::session {
@@ -22,11 +23,6 @@ constexpr std::uint32_t k_owner_may = 0600;
 std::uint32_t creation_mode(const fs::Metadata& meta) {
   const bool is_final = meta.xattrs.empty() && meta.mode <= 0777 && (meta.mode & k_owner_may) == k_owner_may;
   return is_final ? meta.mode : k_owner_may;
-}
-
-// Room that must stay: for the journal, and so that applying it never meets a full disk.
-std::uint64_t reserve_of(const fs::Space& space) {
-  return std::min<std::uint64_t>(std::uint64_t{64} << 20, space.total_bytes / 50);
 }
 
 // The directory at `spot`, below its slot.
@@ -290,7 +286,8 @@ bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.
 
 Status Stager::check_space() {
   NB_TRY_ASSIGN(const fs::Space space, m_set.control().space());
-  if (space.free_bytes > reserve_of(space) && space.free_inodes > 16) return {};
+  m_check_bytes = txn::space_reserve(space) / 2;
+  if (txn::has_room(space)) return {};
   return fail(Errc::no_space, "file set: only " + std::to_string(space.free_bytes >> 20) +
                                   " MiB are left; free some space and run again, what was sent is kept");
 }

@@ -95,6 +95,8 @@ class Stager {
 
   // Watches the free space; Errc::no_space while there is still a reserve.
   Status check_space();
+  // How much may be written between two of these: half of what must stay free.
+  [[nodiscard]] std::uint64_t check_bytes() const { return m_check_bytes; }
   [[nodiscard]] std::uint64_t kept_aside() const { return m_kept_aside; }
 
  private:
@@ -122,6 +124,7 @@ class Stager {
   std::unique_ptr<fs::Directory> m_probe;   // in the stage, with the new names of m_probed
   std::string m_probe_slot;
   RelPath m_probed;
+  std::uint64_t m_check_bytes = 0;
   std::uint64_t m_kept_aside = 0;
   std::set<std::string> m_lost_kinds;
 };

@@ -5,6 +5,7 @@
 #include "base/failpoint.hpp"
 #include "txn/commit.hpp"
 #include "txn/small_file.hpp"
+#include "txn/space.hpp"
 
 namespace nb::txn {
 
@@ -17,11 +18,22 @@ Transaction::~Transaction() {
   if (m_state->progress == TransactionState::Progress::staging) static_cast<void>(m_state->stage.log->flush());
 }
 
+namespace {
+
+// What interrupted runs have staged may be just what fills the disk: it goes, or no later run would ever succeed.
+Result<Stage> open_stage(FileSet& set, const TxId& id) {
+  NB_TRY_ASSIGN(const fs::Space space, set.control().space());
+  if (!has_room(space)) NB_TRY(remove_stages(set.control()));
+  return Stage::open(set, id);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const WriterLock& lock, const TxId& id,
                                                         Clock& clock, const GoOn& go_on) {
   NB_TRY(recover(set, lock, clock, go_on));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
-  NB_TRY_ASSIGN(Stage stage, Stage::open(set, id));
+  NB_TRY_ASSIGN(Stage stage, open_stage(set, id));
   std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}});
   return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
 }

@@ -61,6 +61,13 @@ class Refusing(Case):
         self.assert_clean(root)
 
 
+def _many_small(path: Path) -> None:
+    """More than 24 MB have room for."""
+    path.mkdir()
+    for number in range(7000):
+        (path / str(number)).write_bytes(b"%d" % number * 200)
+
+
 class FullDisk(Refusing):
     def _small(self, kind: str):  # noqa: ANN202
         reason = loopfs.missing(kind)
@@ -79,6 +86,20 @@ class FullDisk(Refusing):
                 self.make_set(root)
                 self.judge(root, self.push(root), (opt.IO,), kind)
         (self.source / "huge").unlink()
+
+    def test_what_was_staged_does_not_block_smaller_runs(self) -> None:
+        """Nothing but the stage of runs that failed fills the disk: a source that fits again must get in."""
+        for name, make in (("huge", lambda path: path.write_bytes(os.urandom(30 << 20))), ("many", _many_small)):
+            with self.subTest(name), self._small("ext4") as disk:
+                root = disk.mount / "set"
+                self.make_set(root)
+                make(self.source / name)
+                for _ in range(2):
+                    self.judge(root, self.push(root), (opt.IO,), name)
+                path = self.source / name
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                self.new = tree.snapshot(self.source)
+                self.converge(root)
 
     def test_filled_up_at_each_phase(self) -> None:
         for kind in ("ext4", "tmpfs"):

@@ -141,6 +141,30 @@ class AsRoot(Case):
         self.assert_same_tree(self.source, self.sink)
 
 
+class Crowded(Case):
+    def test_attributes_that_do_not_fit_one_inode(self) -> None:
+        """xfs holds 64 KiB of them, ext4 one block: what does not fit is kept beside the tree, and nothing else stops."""
+        for kind in ("xfs", "ext4"):
+            reason = loopfs.missing(kind)
+            if reason:
+                self.skipTest(reason)
+        with loopfs.LoopFs(self.dir, "xfs", name="source") as source, loopfs.LoopFs(self.dir, "ext4", name="sink") as sink:
+            tree_dir = source.mount / "tree"
+            tree_dir.mkdir()
+            for name in ("before", "crowded", "later"):
+                (tree_dir / name).write_text(name)
+            for number in range(6):
+                os.setxattr(tree_dir / "crowded", f"user.a{number}", bytes([65 + number]) * 1500)
+            back = source.mount / "back"
+            for arguments in (("push", f"{tree_dir}/", sink.mount / "pool"), ("pull", f"{sink.mount}/pool/", back),
+                              ("verify", f"{tree_dir}/", sink.mount / "pool")):
+                outcome = self.world.run(*map(str, arguments))
+                self.assertEqual(outcome.code, 0, outcome.text)
+            for number in range(6):
+                self.assertEqual(os.getxattr(back / "crowded", f"user.a{number}"), bytes([65 + number]) * 1500)
+            self.assertEqual((sink.mount / "pool/later").read_text(), "later")
+
+
 class OnEachFileSystem(Case):
     """What one file system shows differently (xfs its ACLs twice, under a second name) is no change and no loss."""
 

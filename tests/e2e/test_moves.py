@@ -70,6 +70,44 @@ class Moving(Case):
                 self.assertEqual(links, max(1, len(entry.links)), path)
 
 
+class Rotten(Moving):
+    def setUp(self) -> None:
+        super().setUp()
+        reason = loopfs.missing("ext4")
+        if reason:
+            self.skipTest(reason)
+        self.disk = loopfs.LoopFs(self.dir, "ext4", 64)
+        self.addCleanup(self.disk.close)
+        self.sink = self.disk.mount / "set"
+
+    def rot(self, content: bytes) -> None:
+        """Some bytes of that content change on the medium, and nothing else does."""
+        self.disk.close(keep_image=True)
+        image = self.disk.image.read_bytes()
+        at = image.index(content[:4096])
+        with open(self.disk.image, "r+b") as out:
+            out.seek(at + 100)
+            out.write(b"rotten")
+        self.disk._attach()  # pylint: disable=protected-access
+
+    def test_rotten_candidate(self) -> None:
+        """A content that is not what the manifest says is not passed on, and nothing is lost because of it."""
+        for what, change in (("copied", lambda a, b: shutil.copy2(a, b)), ("moved", os.rename)):
+            with self.subTest(what):
+                path = self.put(f"{what}-a", 200_000)
+                content = path.read_bytes()
+                self.push("--delete")
+                self.rot(content)
+                change(path, self.source / f"{what}-b")
+                os.utime(self.source / f"{what}-b")
+                old = tree.snapshot(self.sink)
+                _, summary = self.push("--delete", code=11)
+                self.assertIn("is not what was recorded of it", json.dumps(summary))
+                self.assert_same_tree(old, tree.snapshot(self.sink), "nothing has changed")
+                self.push("--delete")
+                self.assertEqual((self.sink / f"{what}-b").read_bytes(), content)
+
+
 class Files(Moving):
     def test_renamed_image(self) -> None:
         image = self.put("image", 8 * MIB)
