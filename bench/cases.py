@@ -26,6 +26,7 @@ class Case:
     route: str = "loopback"
     seeded: bool = False                       # the destination has the state before the change
     change: str = ""                           # a key of sources.CHANGES, done after seeding
+    rested: bool = False                       # the same command has run once before, and changed nothing either
     nbackup: tuple[str, ...] = ()              # flags
     after: str = ""                            # goes on where that case ended, if both are run
     skipped: dict[str, str] = field(default_factory=dict)
@@ -42,8 +43,8 @@ CASES = (
     Case("small", "first push, 50,000 files of 0.3-9 KB", "small", ("-a", ZSTD), FILES),
     Case("tiny", "first push, 300,000 files of 1-200 bytes", "tiny", BARE, ("tar",),
          skipped={"scp": "takes minutes; see small"}),
-    Case("unchanged", "the same 300,000 files again, nothing changed", "tiny", BARE, (), seeded=True, after="tiny",
-         skipped=UPDATES),
+    Case("unchanged", "the same 300,000 files again, nothing changed", "tiny", BARE, (), seeded=True, rested=True,
+         after="tiny", skipped=UPDATES),
     Case("image", "1 GiB image, 1 % of its 4 KiB pages changed", "image", ("-a", "-a --inplace", "-a -W"), (),
          seeded=True, change="pages", skipped=UPDATES),
     Case("insert", "1 GiB image, 1000 bytes inserted at its front", "insert", ("-a", "-a --inplace", "-a -W"), (),
