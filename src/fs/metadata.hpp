@@ -2,6 +2,7 @@
 // Work on whole files and whole trees, over any File and Directory.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "fs/directory.hpp"
@@ -10,6 +11,16 @@ namespace nb::fs {
 
 // Reads from `offset` until `out` is full or the file ends; fewer bytes than asked for mean its end.
 Result<std::size_t> read_fully(File& file, std::uint64_t offset, std::span<std::byte> out);
+
+// What read_through tells of a content, from front to back. An error of either ends the reading, and is its result.
+struct ContentVisitor {
+  std::function<Status(Extent hole)> hole;
+  std::function<Status(std::uint64_t offset, ByteView bytes)> data;  // the bytes are good during the call
+};
+
+// Reads the first `size` bytes of `file` through `buffer`, which is not empty: data in pieces of at most its size, each
+// of them as large as it can be; holes untouched. Errc::changed if the file is shorter.
+Status read_through(File& file, std::uint64_t size, std::span<std::byte> buffer, const ContentVisitor& visitor);
 
 // Removes `name` in `parent` with everything below it, never following a symlink. Directories without u+rwx are opened
 // up first. Stops at the first error, with the rest still there; at a mount or another subvolume that is

@@ -267,21 +267,16 @@ Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const ha
   hash::FileHasher hasher(secret);
   std::vector<std::byte> buffer(k_read_bytes);
   file.expect_sequential_read();
-  std::uint64_t offset = 0;
-  while (offset < size) {
-    NB_TRY_ASSIGN(const auto data, file.next_data(offset));
-    const std::uint64_t start = data ? std::min(data->offset, size) : size;
-    hasher.update_zeros(start - offset);
-    offset = start;
-    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
-    while (offset < end) {
-      const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(end - offset, buffer.size()));
-      NB_TRY_ASSIGN(const std::size_t got, fs::read_fully(file, offset, std::span(buffer).first(want)));
-      if (got < want) return fail(Errc::changed, "read");
-      hasher.update(ByteView(buffer).first(got));
-      offset += got;
-    }
-  }
+  const fs::ContentVisitor visitor{
+      [&hasher](fs::Extent hole) -> Status {
+        hasher.update_zeros(hole.length);
+        return {};
+      },
+      [&hasher](std::uint64_t, ByteView bytes) -> Status {
+        hasher.update(bytes);
+        return {};
+      }};
+  NB_TRY(fs::read_through(file, size, buffer, visitor));
   return hasher.finish();
 }
 

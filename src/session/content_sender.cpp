@@ -116,44 +116,39 @@ Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& ke
   return Attempt::sent;
 }
 
-Result<ContentSender::Attempt> ContentSender::send_range(fs::File& file, std::uint64_t from, std::uint64_t to,
-                                                         hash::FileHasher& hasher) {
-  m_buffer.resize(wire::k_max_data_bytes);
-  while (from < to) {
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(to - from, m_buffer.size()));
-    const auto got = file.read_at(from, std::span(m_buffer).first(want));
-    if (!got) return failed(got.error());
-    if (*got == 0) return Attempt::changed;
-    const ByteView piece = ByteView(m_buffer).first(*got);
-    hasher.update(piece);
-    NB_TRY(m_connection.send(wire::Data{from, piece}));
-    from += *got;
-    m_content_bytes += *got;
-    m_on_progress();
-    if (interrupt_requested()) return fail(Errc::interrupted, "");
-  }
-  return Attempt::sent;
+// What came of reading a file to its end. Where the line is broken the error is not the file's.
+Result<ContentSender::Attempt> ContentSender::outcome_of_reading(const Status& status, LineState line) {
+  if (status) return Attempt::sent;
+  if (line == LineState::broken) return tl::make_unexpected(status.error());
+  return status.error().code == Errc::changed ? Attempt::changed : failed(status.error());
+}
+
+Status ContentSender::send_piece(std::uint64_t offset, ByteView bytes) {
+  NB_TRY(m_connection.send(wire::Data{offset, bytes}));
+  m_content_bytes += bytes.size();
+  m_on_progress();
+  NB_FAILPOINT("session.source.range_sent");
+  return interrupt_requested() ? fail(Errc::interrupted, "") : Status{};
 }
 
 // The whole content, data and holes in turn.
 Result<ContentSender::Attempt> ContentSender::send_pieces(Opened& file, hash::FileHasher& hasher) {
-  const std::uint64_t size = file.stat.size;
-  std::uint64_t at = 0;
-  while (at < size) {
-    const auto data = file.file->next_data(at);
-    if (!data) return failed(data.error());
-    const std::uint64_t start = *data ? std::min((*data)->offset, size) : size;
-    const std::uint64_t end = *data ? std::min(size, start + (*data)->length) : size;
-    if (start > at) {
-      hasher.update_zeros(start - at);
-      NB_TRY(m_connection.send(wire::Hole{at, start - at}));
-    }
-    NB_TRY_ASSIGN(const Attempt outcome, send_range(*file.file, start, end, hasher));
-    if (outcome != Attempt::sent) return outcome;
-    at = end;
-    NB_FAILPOINT("session.source.range_sent");
-  }
-  return Attempt::sent;
+  auto line = LineState::good;
+  const auto note = [&line](Status status) {
+    if (!status) line = LineState::broken;
+    return status;
+  };
+  const fs::ContentVisitor visitor{
+      [&](fs::Extent hole) {
+        hasher.update_zeros(hole.length);
+        return note(m_connection.send(wire::Hole{hole.offset, hole.length}));
+      },
+      [&](std::uint64_t offset, ByteView bytes) {
+        hasher.update(bytes);
+        return note(send_piece(offset, bytes));
+      }};
+  m_buffer.resize(wire::k_max_data_bytes);
+  return outcome_of_reading(fs::read_through(*file.file, file.stat.size, m_buffer, visitor), line);
 }
 
 Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& key, Opened& file) {
@@ -179,37 +174,23 @@ Result<ContentSender::Attempt> ContentSender::end_content(const wire::FileKey& k
 
 // --- The digest alone -----------------------------------------------------------------------------------------------
 
-Result<ContentSender::Attempt> ContentSender::hash_range(fs::File& file, std::uint64_t from, std::uint64_t to,
-                                                         hash::FileHasher& hasher) {
-  m_buffer.resize(wire::k_max_data_bytes);
-  while (from < to) {
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(to - from, m_buffer.size()));
-    const auto got = file.read_at(from, std::span(m_buffer).first(want));
-    if (!got) return failed(got.error());
-    if (*got == 0) return Attempt::changed;
-    hasher.update(ByteView(m_buffer).first(*got));
-    from += *got;
-    m_on_progress();
-    if (interrupt_requested()) return fail(Errc::interrupted, "");
-  }
-  return Attempt::sent;
-}
-
 // It may be sent right after, so it may stay in the page cache.
 Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::FileHasher& hasher) {
-  const std::uint64_t size = file.stat.size;
-  std::uint64_t at = 0;
-  while (at < size) {
-    const auto data = file.file->next_data(at);
-    if (!data) return failed(data.error());
-    const std::uint64_t start = *data ? std::min((*data)->offset, size) : size;
-    const std::uint64_t end = *data ? std::min(size, start + (*data)->length) : size;
-    hasher.update_zeros(start - at);
-    NB_TRY_ASSIGN(const Attempt outcome, hash_range(*file.file, start, end, hasher));
-    if (outcome != Attempt::sent) return outcome;
-    at = end;
-  }
-  return Attempt::sent;
+  auto line = LineState::good;
+  const fs::ContentVisitor visitor{
+      [&hasher](fs::Extent hole) -> Status {
+        hasher.update_zeros(hole.length);
+        return {};
+      },
+      [&](std::uint64_t, ByteView bytes) -> Status {
+        hasher.update(bytes);
+        m_on_progress();
+        if (!interrupt_requested()) return {};
+        line = LineState::broken;
+        return fail(Errc::interrupted, "");
+      }};
+  m_buffer.resize(wire::k_max_data_bytes);
+  return outcome_of_reading(fs::read_through(*file.file, file.stat.size, m_buffer, visitor), line);
 }
 
 Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {
@@ -288,9 +269,9 @@ Result<ContentSender::Attempt> ContentSender::send_delta(const wire::FileKey& ke
   options.max_data_bytes = wire::k_max_data_bytes;
   delta::Matcher matcher(*file.file, line, line, builder, *m_options.signer, options);
   const auto matched = matcher.run();
-  if (!matched && line.broken()) return tl::make_unexpected(matched.error());
-  if (!matched && matched.error().code == Errc::changed) return Attempt::changed;
-  if (!matched) return failed(matched.error());
+  NB_TRY_ASSIGN(const Attempt read, outcome_of_reading(matched ? Status{} : tl::make_unexpected(matched.error()),
+                                                       line.broken() ? LineState::broken : LineState::good));
+  if (read != Attempt::sent) return read;
   NB_TRY_ASSIGN(const hash::Digest digest, builder.finish());
   NB_TRY_ASSIGN(const Attempt outcome, end_content(key, file, digest));
   if (outcome == Attempt::sent) recorder.keep(digest);

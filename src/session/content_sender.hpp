@@ -73,11 +73,12 @@ class ContentSender {
   Result<Attempt> send_delta(const wire::FileKey& key, Opened& file, const Basis& basis);
   Result<Attempt> end_content(const wire::FileKey& key, const Opened& file, const hash::Digest& digest);
   Attempt failed(const Error& error);
+  enum class LineState : std::uint8_t { good, broken };  // broken, or the run is to end
+  Result<Attempt> outcome_of_reading(const Status& status, LineState line);
   Result<Attempt> send_small(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_pieces(Opened& file, hash::FileHasher& hasher);
-  Result<Attempt> send_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
-  Result<Attempt> hash_range(fs::File& file, std::uint64_t from, std::uint64_t to, hash::FileHasher& hasher);
+  Status send_piece(std::uint64_t offset, ByteView bytes);
   Result<Attempt> hash_whole(Opened& file, hash::FileHasher& hasher);
   void remember(const Opened& file, const hash::Digest& digest);
   Status give_up(const wire::FileKey& key, Error error, const RelPath& path);

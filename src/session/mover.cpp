@@ -11,6 +11,7 @@ namespace nb::session {
 namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{1} << 20;
+constexpr std::uint64_t k_space_check_bytes = std::uint64_t{64} << 20;
 
 scan::ListerOptions lister_options(const hash::Secret& secret) {
   return {scan::MetadataView::kept, scan::Compare::stat, nullptr, &secret, nullptr};
@@ -72,9 +73,7 @@ void Mover::drop_leftover(const RelPath& set_path, const fs::Stat& candidate) {
   static_cast<void>(m_transaction.slots().remove_file(name));
 }
 
-bool Mover::has_content(const RelPath& from, const fs::Stat& stat, const hash::Digest& digest) {
-  const auto known = m_bases.digest_of(from, stat);
-  if (known) return *known == digest;
+bool Mover::reads_as(const hash::Digest& digest, const RelPath& from, const fs::Stat& stat) {
   const auto parent = live(from.parent());
   if (!parent) return false;
   const auto file = (*parent)->open_file(from.name(), fs::OpenMode::read);
@@ -93,11 +92,12 @@ Result<bool> Mover::take_candidate(const RelPath& from, const ExpectedFile& file
     drop_leftover(set_path, candidate->stat);
     candidate = look_at(from, file.size);
   }
-  if (!candidate || !has_content(from, candidate->stat, digest)) return false;
+  if (!candidate) return false;
+  const auto recorded = m_bases.digest_of(from, candidate->stat);
+  if (recorded ? *recorded != digest : !reads_as(digest, from, candidate->stat)) return false;
   const bool is_alike =
       candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
-  const bool has_signature = file.size > hash::k_block_bytes && m_bases.digest_of(from, candidate->stat);
-  if (has_signature) m_bases.inherit(set_path, from);
+  if (recorded && file.size > hash::k_block_bytes) m_bases.inherit(set_path, from);
   NB_TRY(m_transaction.add_taken(encode(TakenFile{file, digest, from, candidate->stat, is_alike})));
   ++m_taken;
   return true;
@@ -201,38 +201,36 @@ Status Mover::fill(const TakenFile& taken, fs::File& from, fs::File& to) {
   return fail(Errc::changed, taken.from.str() + " at the destination");
 }
 
+// What cannot be read is as bad as what is not what it was.
 Result<hash::Digest> Mover::copy_content(fs::File& from, fs::File& to, std::uint64_t size) {
   hash::FileHasher hasher(m_secret);
+  Status written;
+  const fs::ContentVisitor visitor{
+      [&hasher](fs::Extent hole) -> Status {
+        hasher.update_zeros(hole.length);
+        return {};
+      },
+      [&](std::uint64_t offset, ByteView bytes) {
+        hasher.update(bytes);
+        return written = copy_piece(to, offset, bytes);
+      }};
   from.expect_sequential_read();
-  std::uint64_t at = 0;
-  while (at < size) {
-    NB_TRY_ASSIGN(const auto data, from.next_data(at));
-    const std::uint64_t start = data ? std::min(data->offset, size) : size;
-    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
-    hasher.update_zeros(start - at);
-    NB_TRY(copy_range(from, to, {start, end - start}, hasher));
-    at = end;
-  }
+  m_buffer.resize(k_copy_bytes);
+  const Status read = fs::read_through(from, size, m_buffer, visitor);
+  NB_TRY(written);
+  if (!read) return fail(Errc::changed, "read at the destination");
   NB_TRY(to.set_size(size));
   return hasher.finish();
 }
 
-Status Mover::copy_range(fs::File& from, fs::File& to, fs::Extent range, hash::FileHasher& hasher) {
-  m_buffer.resize(k_copy_bytes);
-  std::uint64_t done = 0;
-  while (done < range.length) {
-    if (interrupt_requested()) return fail(Errc::interrupted, "");
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(range.length - done, m_buffer.size()));
-    const std::span<std::byte> piece = std::span(m_buffer).first(want);
-    const auto got = fs::read_fully(from, range.offset + done, piece);
-    if (!got || *got < want) return fail(Errc::changed, "read at the destination");
-    hasher.update(piece);
-    NB_TRY(to.write_at(range.offset + done, piece));
-    to.start_writeback({range.offset + done, want});
-    done += want;
-    if (done % (64 * k_copy_bytes) == 0) NB_TRY(m_stager.check_space());
-  }
-  return {};
+Status Mover::copy_piece(fs::File& to, std::uint64_t offset, ByteView bytes) {
+  if (interrupt_requested()) return fail(Errc::interrupted, "");
+  NB_TRY(to.write_at(offset, bytes));
+  to.start_writeback({offset, bytes.size()});
+  m_copied_since_check += bytes.size();
+  if (m_copied_since_check < k_space_check_bytes) return {};
+  m_copied_since_check = 0;
+  return m_stager.check_space();
 }
 
 // --- Afterwards -----------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Mover {
   };
   std::optional<Candidate> look_at(const RelPath& from, std::uint64_t size);
   void drop_leftover(const RelPath& set_path, const fs::Stat& candidate);
-  bool has_content(const RelPath& from, const fs::Stat& stat, const hash::Digest& digest);
+  bool reads_as(const hash::Digest& digest, const RelPath& from, const fs::Stat& stat);
   Result<bool> take_candidate(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
                               const hash::Digest& digest);
   Status distrust(const TakenFile& taken);
@@ -64,7 +64,7 @@ class Mover {
   Result<StagedNode> copy(const TakenFile& taken, const fs::Directory& parent);
   Status fill(const TakenFile& taken, fs::File& from, fs::File& to);
   Result<hash::Digest> copy_content(fs::File& from, fs::File& to, std::uint64_t size);
-  Status copy_range(fs::File& from, fs::File& to, fs::Extent range, hash::FileHasher& hasher);
+  Status copy_piece(fs::File& to, std::uint64_t offset, ByteView bytes);
   void drop_second_name(const TakenFile& taken, const RelPath& set_path);
   Result<fs::Directory*> live(const RelPath& path);
 
@@ -77,6 +77,7 @@ class Mover {
   std::uint64_t m_taken = 0;
   std::uint64_t m_files = 0;
   std::uint64_t m_bytes = 0;
+  std::uint64_t m_copied_since_check = 0;
   std::optional<Departures> m_departures;
   std::unique_ptr<fs::Directory> m_live;  // the live directory used last
   RelPath m_live_path;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/taken_file.hpp"
 
+#include "txn/records.hpp"
+
 namespace nb::session {
 namespace {
 
@@ -9,19 +11,6 @@ constexpr std::uint8_t k_in_live = 2;
 constexpr std::uint8_t k_shared = 4;
 constexpr std::uint8_t k_replaces = 8;
 constexpr std::uint8_t k_alike = 16;
-
-void put(ByteWriter& out, fs::Timestamp time) {
-  out.svarint(time.sec);
-  out.varint(time.nsec);
-}
-
-Result<fs::Timestamp> get_time(ByteReader& in) {
-  fs::Timestamp time;
-  NB_TRY_ASSIGN(time.sec, in.svarint());
-  NB_TRY_ASSIGN(const std::uint64_t nsec, in.varint(999'999'999));
-  time.nsec = static_cast<std::uint32_t>(nsec);
-  return time;
-}
 
 Result<RelPath> get_path(ByteReader& in) {
   NB_TRY_ASSIGN(const std::string text, in.string(k_max_path_bytes));
@@ -45,23 +34,6 @@ Result<Spot> get_spot(ByteReader& in, std::uint8_t bits) {
   return spot;
 }
 
-void put_ident(ByteWriter& out, const txn::Ident& ident) {
-  out.u8(static_cast<std::uint8_t>(ident.type));
-  out.varint(ident.inode);
-  out.varint(ident.size);
-  put(out, ident.mtime);
-}
-
-Result<txn::Ident> get_ident(ByteReader& in) {
-  txn::Ident ident;
-  NB_TRY_ASSIGN(const std::uint8_t type, in.u8());
-  ident.type = static_cast<fs::FileType>(type);
-  NB_TRY_ASSIGN(ident.inode, in.varint());
-  NB_TRY_ASSIGN(ident.size, in.varint());
-  NB_TRY_ASSIGN(ident.mtime, get_time(in));
-  return ident;
-}
-
 std::uint8_t bits_of(const TakenFile& taken) {
   const ExpectedFile& file = taken.file;
   return static_cast<std::uint8_t>((file.spot.in_tree ? k_in_tree : 0) | (file.in_live ? k_in_live : 0) |
@@ -72,8 +44,8 @@ std::uint8_t bits_of(const TakenFile& taken) {
 Status get_state(ByteReader& in, fs::Stat& state) {
   state.type = fs::FileType::regular;
   NB_TRY_ASSIGN(state.inode, in.varint());
-  NB_TRY_ASSIGN(state.mtime, get_time(in));
-  NB_TRY_ASSIGN(state.ctime, get_time(in));
+  NB_TRY_ASSIGN(state.mtime, txn::get_time(in));
+  NB_TRY_ASSIGN(state.ctime, txn::get_time(in));
   return {};
 }
 
@@ -83,7 +55,7 @@ Status get_file(ByteReader& in, std::uint8_t bits, ExpectedFile& file) {
   NB_TRY_ASSIGN(file.path, get_path(in));
   NB_TRY_ASSIGN(file.spot, get_spot(in, bits));
   if ((bits & k_replaces) != 0) {
-    NB_TRY_ASSIGN(file.replaced, get_ident(in));
+    NB_TRY_ASSIGN(file.replaced, txn::get_ident(in));
   }
   NB_TRY_ASSIGN(file.meta, wire::decode_metadata(in));
   NB_TRY_ASSIGN(file.size, in.varint());
@@ -98,14 +70,14 @@ Bytes encode(const TakenFile& taken) {
   out.u8(bits_of(taken));
   out.string(taken.file.path.str());
   put_spot(out, taken.file.spot);
-  if (taken.file.replaced) put_ident(out, *taken.file.replaced);
+  if (taken.file.replaced) txn::put(out, *taken.file.replaced);
   wire::encode_metadata(out, taken.file.meta);
   out.varint(taken.file.size);
   taken.digest.write(out);
   out.string(taken.from.str());
   out.varint(taken.state.inode);
-  put(out, taken.state.mtime);
-  put(out, taken.state.ctime);
+  txn::put(out, taken.state.mtime);
+  txn::put(out, taken.state.ctime);
   return bytes;
 }
 

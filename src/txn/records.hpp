@@ -134,4 +134,10 @@ Result<JournalHeader> decode_journal_header(ByteView data);
 Result<JournalOp> decode_journal_op(ByteView data);
 Result<StagedRecord> decode_staged_record(ByteView data);
 
+// Times and idents as all of these have them, for lists of other records that a stage keeps.
+void put(ByteWriter& out, const fs::Timestamp& time);
+void put(ByteWriter& out, const Ident& ident);
+Result<fs::Timestamp> get_time(ByteReader& in);
+Result<Ident> get_ident(ByteReader& in);
+
 }  // namespace nb::txn

@@ -6,17 +6,6 @@
 #include "txn/records.hpp"
 
 namespace nb::txn {
-namespace {
-
-// First byte of each record. On disk: never renumber. 2 is the journal's footer (journal.cpp).
-enum class Kind : std::uint8_t { header = 1, open_up = 16, place = 17, remove = 18, set_metadata = 19, staged = 32 };
-
-constexpr std::string_view k_journal_magic = "nbackup journal";
-constexpr std::uint64_t k_journal_version = 1;
-constexpr std::uint64_t k_max_xattrs = 32768;           // more than the kernel's 64 KiB list of names can hold
-constexpr std::size_t k_max_xattr_value = std::size_t{1} << 20;
-
-void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
 void put(ByteWriter& out, const fs::Timestamp& time) {
   out.svarint(time.sec);
@@ -30,7 +19,7 @@ void put(ByteWriter& out, const Ident& ident) {
   put(out, ident.mtime);
 }
 
-void put(ByteWriter& out, const fs::Metadata& metadata) {
+static void put(ByteWriter& out, const fs::Metadata& metadata) {
   out.varint(metadata.mode);
   out.varint(metadata.owner.uid);
   out.varint(metadata.owner.gid);
@@ -41,6 +30,37 @@ void put(ByteWriter& out, const fs::Metadata& metadata) {
     out.string(xattr.value);
   }
 }
+
+Result<fs::Timestamp> get_time(ByteReader& in) {
+  fs::Timestamp time;
+  NB_TRY_ASSIGN(time.sec, in.svarint());
+  NB_TRY_ASSIGN(const std::uint64_t nsec, in.varint(999'999'999));
+  time.nsec = static_cast<std::uint32_t>(nsec);
+  return time;
+}
+
+Result<Ident> get_ident(ByteReader& in) {
+  Ident ident;
+  NB_TRY_ASSIGN(const std::uint8_t type, in.u8());
+  if (type < 1 || type > static_cast<std::uint8_t>(fs::FileType::block_device)) return in.bad("unknown file type");
+  ident.type = static_cast<fs::FileType>(type);
+  NB_TRY_ASSIGN(ident.inode, in.varint());
+  NB_TRY_ASSIGN(ident.size, in.varint());
+  NB_TRY_ASSIGN(ident.mtime, get_time(in));
+  return ident;
+}
+
+namespace {
+
+// First byte of each record. On disk: never renumber. 2 is the journal's footer (journal.cpp).
+enum class Kind : std::uint8_t { header = 1, open_up = 16, place = 17, remove = 18, set_metadata = 19, staged = 32 };
+
+constexpr std::string_view k_journal_magic = "nbackup journal";
+constexpr std::uint64_t k_journal_version = 1;
+constexpr std::uint64_t k_max_xattrs = 32768;           // more than the kernel's 64 KiB list of names can hold
+constexpr std::size_t k_max_xattr_value = std::size_t{1} << 20;
+
+void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
 void put_op(ByteWriter& out, const OpenUp& op) {
   put_kind(out, Kind::open_up);
@@ -94,28 +114,9 @@ Result<RelPath> get_entry_path(ByteReader& in) {
   return path;
 }
 
-Result<fs::Timestamp> get_time(ByteReader& in) {
-  fs::Timestamp time;
-  NB_TRY_ASSIGN(time.sec, in.svarint());
-  NB_TRY_ASSIGN(const std::uint64_t nsec, in.varint(999'999'999));
-  time.nsec = static_cast<std::uint32_t>(nsec);
-  return time;
-}
-
 Result<std::uint32_t> get_mode(ByteReader& in) {
   NB_TRY_ASSIGN(const std::uint64_t mode, in.varint(07777));
   return static_cast<std::uint32_t>(mode);
-}
-
-Result<Ident> get_ident(ByteReader& in) {
-  Ident ident;
-  NB_TRY_ASSIGN(const std::uint8_t type, in.u8());
-  if (type < 1 || type > static_cast<std::uint8_t>(fs::FileType::block_device)) return in.bad("unknown file type");
-  ident.type = static_cast<fs::FileType>(type);
-  NB_TRY_ASSIGN(ident.inode, in.varint());
-  NB_TRY_ASSIGN(ident.size, in.varint());
-  NB_TRY_ASSIGN(ident.mtime, get_time(in));
-  return ident;
 }
 
 Result<fs::Xattr> get_xattr(ByteReader& in) {

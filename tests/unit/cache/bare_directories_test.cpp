@@ -14,17 +14,7 @@ using namespace nb::cache_test;
 using namespace nb::cache;
 using std::chrono::days;
 
-struct Fixture {
-  TempDirectory temp;
-  Warnings warnings;
-  FixedClock clock;
-  std::string path = temp.file("cache.db");
-  std::shared_ptr<Store> store = open_client_store(path, warnings.sink());
-
-  void reopen() {
-    store.reset();
-    store = open_client_store(path, warnings.sink());
-  }
+struct Fixture : ClientStore {
   std::int64_t number(const char* sql) {
     std::int64_t found = -1;
     store->with([&](Connection& connection) { found = connection.database().execAndGet(sql).getInt64(); });

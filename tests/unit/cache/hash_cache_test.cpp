@@ -24,18 +24,7 @@ DigestKey key_of(std::uint64_t inode) {
   return {"uuid:00", 7, inode, 1000 + inode, {k_old, 1}, {k_old + 5, 123'456'789}};
 }
 
-struct Fixture {
-  TempDirectory temp;
-  Warnings warnings;
-  FixedClock clock;
-  std::string path = temp.file("cache.db");
-  std::shared_ptr<Store> store = open_client_store(path, warnings.sink());
-
-  void reopen() {
-    store.reset();
-    store = open_client_store(path, warnings.sink());
-  }
-};
+using Fixture = ClientStore;
 
 }  // namespace
 

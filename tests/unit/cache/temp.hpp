@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cache/store.hpp"
+#include "cache/client_store.hpp"
 #include "hash/digest.hpp"
 
 namespace nb::cache_test {
@@ -52,6 +52,20 @@ class FixedClock final : public Clock {
   [[nodiscard]] SteadyTime steady() const override { return SteadyTime(now.time_since_epoch()); }
   void pause(std::chrono::milliseconds duration) override { now += duration; }
   WallTime now{std::chrono::seconds(1'700'000'000)};
+};
+
+// A client's store in a file of its own.
+struct ClientStore {
+  TempDirectory temp;
+  Warnings warnings;
+  FixedClock clock;
+  std::string path = temp.file("cache.db");
+  std::shared_ptr<cache::Store> store = cache::open_client_store(path, warnings.sink());
+
+  void reopen() {
+    store.reset();
+    store = cache::open_client_store(path, warnings.sink());
+  }
 };
 
 inline hash::Digest digest_number(std::uint64_t number) {
