@@ -164,10 +164,7 @@ class Run {
     message.destination = m_job.destination;
     message.expected_set = m_job.expected_set;
     if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
-    if (setup.tree.single_name()) {
-      message.flags |= wire::k_flag_single_file;
-      message.single_name = *setup.tree.single_name();
-    }
+    if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     if (opened.set) setup.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
