@@ -93,7 +93,6 @@ Result<wire::RunResult> Sink::run() {
   // What has come so far is resume data, the last of it too.
   static_cast<void>(finish_writing());
   if (commits()) static_cast<void>(m_target.transaction->flush_log());
-  m_connection.send_error(status.error());
   return tl::make_unexpected(status.error());
 }
 

@@ -58,7 +58,7 @@ class Sink {
   // Of the source, once it has told; for reports.
   [[nodiscard]] const std::optional<wire::ScanEnd>& scan_end() const { return m_scan_end; }
 
-  // Runs to the commit (or the end of the comparison) and sends the result. An error was sent to the source.
+  // Runs to the commit (or the end of the comparison) and sends the result. An error is the caller's to tell.
   Result<wire::RunResult> run();
 
  private:
