@@ -163,6 +163,8 @@ class Run {
     m_may_be_committed = source.outcome().plan_ended;
     if (!done) return lost(reporter, std::move(report), done.error());
     report.result = *source.outcome().result;
+    // What it would send.
+    if ((m_job.options.flags & wire::k_flag_dry_run) != 0) report.counts.content_bytes = report.result.content_bytes;
     return report;
   }
 
