@@ -108,7 +108,8 @@ nssh_download() {
     dsc=$dir/${package}_${version#*:}.dsc
     mkdir -p "$dir"
     # Files that are here already are compared with the signed lists, not fetched again.
-    if (cd "$dir" && nssh_apt source --download-only --only-source "$package=$version") >"$log" 2>&1 && [ -f "$dsc" ]; then
+    if (cd "$dir" && nssh_apt source --download-only --only-source "$package=$version") >"$log" 2>&1 &&
+      [ -f "$dsc" ]; then
       printf '%s\n' "$dsc"
       return
     fi

@@ -28,7 +28,7 @@ def missing() -> str | None:
 
 
 class Nssh(Sshd):
-    """With these lines first in its sshd_config and these Match blocks last; `stock`: the system's sshd in its place."""
+    """With these lines first in its sshd_config, these Match blocks last; `stock`: the system's sshd instead."""
 
     def __init__(self, work: Path, settings: str = "", matches: str = "", stock: bool = False,
                  before: tuple[str, ...] = ()) -> None:

@@ -18,7 +18,8 @@ DISCONNECT, UNIMPLEMENTED, SERVICE_REQUEST, EXT_INFO, KEXINIT, NEWKEYS, KEXDH_IN
 KEXDH_REPLY, USERAUTH_REQUEST, USERAUTH_SUCCESS, GLOBAL_REQUEST, DEBUG, IGNORE = 31, 50, 52, 80, 4, 2
 KEX, HOST_KEYS = "diffie-hellman-group14-sha256", "ssh-ed25519"
 CIPHERS, MACS = "aes128-ctr", "hmac-sha2-256"
-LISTS = ("kex", "host_key", "cipher_up", "cipher_down", "mac_up", "mac_down", "zip_up", "zip_down", "lang_up", "lang_down")
+LISTS = ("kex", "host_key", "cipher_up", "cipher_down", "mac_up", "mac_down", "zip_up", "zip_down", "lang_up",
+         "lang_down")
 K_STREAM = 1 << 20
 
 # RFC 3526, section 3.
