@@ -7,20 +7,42 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <algorithm>
+
+#include "transport/libssh_stream.hpp"
 #include "wire/limits.hpp"
 
 namespace nb::cli {
+namespace {
+
+// The channel window is fixed when libssh is built, and told by the headers of our build alone.
+std::string libssh_text() {
+#ifdef LIBSSH_CHANNEL_WINDOW
+  const std::string window = fmt::format("{} MiB", LIBSSH_CHANNEL_WINDOW >> 20);
+#else
+  const std::string window = "libssh's own";
+#endif
+  const auto known = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end() ? "yes" : "no";
+  };
+  const ssh::AlgorithmNames& names = transport::libssh_algorithms();
+  return fmt::format("libssh {} (cipher none: {}, MAC umac: {}, channel window: {})", ::ssh_version(0),
+                     known(names.ciphers, ssh::k_none),
+                     known(names.macs, "umac-64-etm@openssh.com"), window);
+}
+
+}  // namespace
 
 std::string version_text() {
   const unsigned xxhash = XXH_versionNumber();
   return fmt::format(
       "nbackup {}\n"
       "protocol {} to {}\n"
-      "libssh {}\n"
+      "{}\n"
       "SQLite {}\n"
       "xxHash {}.{}.{}\n"
       "zstd {}\n",
-      k_version, wire::k_version_min, wire::k_version_max, ::ssh_version(0), ::sqlite3_libversion(), xxhash / 10000,
+      k_version, wire::k_version_min, wire::k_version_max, libssh_text(), ::sqlite3_libversion(), xxhash / 10000,
       xxhash / 100 % 100, xxhash % 100, ::ZSTD_versionString());
 }
 

@@ -8,7 +8,8 @@ namespace nb::cli {
 
 inline constexpr const char* k_version = NB_VERSION;  // from the project() line
 
-// Version, protocol versions and the libraries as loaded (not as compiled with); lines ended by newlines.
+// Version, protocol versions and the libraries as loaded (not as compiled with), libssh with what it can do; lines ended
+// by newlines.
 std::string version_text();
 
 }  // namespace nb::cli

@@ -21,6 +21,11 @@ PROGRAM = "/usr/sbin/sshd"
 class Sshd:
     """Starts with the object, ends with close()."""
 
+    program = PROGRAM
+    settings = ""  # more lines for sshd_config, before the others: the first value holds
+    matches = ""  # its Match blocks, which come last
+    before: tuple[str, ...] = ()  # words before the command that starts it
+
     def __init__(self, work: Path) -> None:
         self.dir = work / "sshd"
         self.dir.mkdir(parents=True, mode=0o700)
@@ -50,10 +55,11 @@ class Sshd:
 
     def _write_configs(self) -> None:
         (self.dir / "sshd_config").write_text(
-            f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self.dir}/host_key\nPidFile {self.dir}/pid\n"
+            f"{self.settings}ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self.dir}/host_key\n"
+            f"PidFile {self.dir}/pid\n"
             f"AuthorizedKeysFile {self.dir}/authorized_keys\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nMaxStartups 200\nMaxSessions 100\n"
-            "LogLevel VERBOSE\nPrintMotd no\n"
+            f"LogLevel VERBOSE\nPrintMotd no\n{self.matches}"
         )
         host_key = (self.dir / "host_key.pub").read_text().split()
         (self.dir / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key[0]} {host_key[1]}\n")
@@ -66,8 +72,8 @@ class Sshd:
     def _start(self) -> bool:
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
-        self.process = subprocess.Popen([PROGRAM, "-D", "-f", str(self.dir / "sshd_config"), "-E", str(self.log)],
-                                        stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*self.before, self.program, "-D", "-f", str(self.dir / "sshd_config"), "-E",
+                                         str(self.log)], stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and self.process.poll() is None:
             with socket.socket() as probe:
