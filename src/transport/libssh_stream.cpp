@@ -29,7 +29,7 @@ Result<LoggedIn> log_in(const LibsshOptions& options) {
 
 // The server ended the session when it was asked for `none`, or the other way of saying no: a new one does not ask.
 Result<std::unique_ptr<LibsshByteStream>> open_encrypted(LibsshOptions options, const Error& refusal) {
-  warn_of_security(options, "the server did not take it (" + refusal.message() + "); connecting again, encrypted");
+  warn_of_security(options, "the server did not take it (" + refusal.context + "); connecting again, encrypted");
   options.security = ssh::Security::encrypted;
   return open_libssh_stream(std::move(options));
 }

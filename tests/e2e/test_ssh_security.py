@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
+import subprocess
 import unittest
 from pathlib import Path
 
+from support import nssh
 from support import options as opt
-from support.run import Case, Outcome
+from support.run import BINARY, FULL, Case, Outcome
 from support.sshd import HOST
+from support.tcpproxy import TcpProxy
 
 GCM = "aes128-gcm@openssh.com"
 CHACHA = "chacha20-poly1305@openssh.com"
+UMAC = "umac-64-etm@openssh.com"
+MARKER = b"<a text that can be found on the wire>"
+CIPHER = nssh.SAFE + "PostAuthNone cipher\n"
+BOTH = nssh.SAFE + "PostAuthNone cipher-and-mac\n"
+OFF = ("--ssh-security=off", "--allow-tampering")
 
 
 def has_aes() -> bool:
@@ -88,7 +97,7 @@ class Order(SshCase):
             self.assertEqual(connection(outcome)["cipher_in"], best)
 
     def test_the_configuration_wins_over_our_order(self) -> None:
-        self.configure(f"Ciphers aes256-ctr\nMACs hmac-sha2-512\nKexAlgorithms ecdh-sha2-nistp384")
+        self.configure("Ciphers aes256-ctr\nMACs hmac-sha2-512\nKexAlgorithms ecdh-sha2-nistp384")
         made = self.connection()
         self.assertEqual(made["cipher_out"], "aes256-ctr")
         self.assertEqual(made["mac_in"], "hmac-sha2-512")
@@ -171,6 +180,163 @@ class Fallback(SshCase):
             self.run_code(opt.USAGE, command, *options, "--ssh-security=off", target)
             outcome = self.run_ok(command, *options, "--ssh-security=integrity", "--ciphers=aes128-ctr", target)
             self.assertIn("the connection stays encrypted", outcome.text)
+
+
+def no_none() -> str | None:
+    """Why no connection can be changed to `none` here, or nothing."""
+    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout if BINARY else ""
+    if "cipher none: yes" not in version:
+        return "nbackup's libssh has no cipher none (NBACKUP_LIBSSH=nssh)"
+    return nssh.missing()
+
+
+@unittest.skipIf(no_none(), no_none() or "")
+class Switch(SshCase):
+    """`none` after the login, against nssh's server; what passes is looked at on the way."""
+
+    def serve(self, settings: str, **options: object) -> TcpProxy:
+        """The world's sshd becomes an nssh behind a proxy."""
+        server = nssh.Nssh(self.dir, settings, **options)  # type: ignore[arg-type]
+        self.world._sshd = server
+        proxy = TcpProxy(server.port)
+        self.addCleanup(proxy.close)
+        key = (server.dir / "host_key.pub").read_text().split()
+        with (server.dir / "known_hosts").open("a") as known:
+            known.write(f"[127.0.0.1]:{proxy.port} {key[0]} {key[1]}\n")
+        server.config.write_text(server.config.read_text().replace(f"Port {server.port}", f"Port {proxy.port}"))
+        return proxy
+
+    def assert_made(self, outcome: Outcome, security: str, cipher: str, mac: str) -> None:
+        made = connection(outcome)
+        found = tuple(made[name] for name in ("security", "cipher_out", "cipher_in", "mac_out", "mac_in"))
+        self.assertEqual(found, (security, cipher, cipher, mac, mac), outcome.text)
+
+    def assert_login_hidden(self, proxy: TcpProxy) -> None:
+        for seen in (bytes(proxy.up), bytes(proxy.down)):
+            self.assertNotIn(b"ssh-connection", seen)
+            self.assertNotIn(b"publickey", seen)
+
+    def pull_back(self, *words: str) -> Outcome:
+        outcome = self.run_ok("pull", "--json", *self.world.carrier_options("libssh"), "--no-compress", *words,
+                              self.world.far(f"{self.sink}/", "libssh"), self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back")
+        return outcome
+
+    def test_integrity_both_ways(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(CIPHER)
+        pushed = self.push("--json", "--no-compress", "--ssh-security=integrity")
+        self.assert_made(pushed, "integrity", "none", UMAC)
+        self.assert_same_tree(self.source, self.sink)
+        self.assertIn(MARKER, bytes(proxy.up))
+        self.assert_made(self.pull_back("--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assertIn(MARKER, bytes(proxy.down))
+        self.assert_login_hidden(proxy)
+        self.assertEqual(pushed.stderr, b"")
+
+    def test_encrypted_unless_asked(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        self.assert_made(self.push("--json", "--no-compress"), "encrypted", CHACHA, "")
+        self.assertNotIn(MARKER, bytes(proxy.up))
+
+    def test_off(self) -> None:
+        proxy = self.serve(BOTH)
+        pushed = self.push("--json", *OFF)
+        self.assert_made(pushed, "off", "none", "none")
+        self.assertIn("can change what is copied", pushed.text)
+        self.assert_made(self.pull_back(*OFF), "off", "none", "none")
+        self.assert_login_hidden(proxy)
+
+    def test_integrity_does_not_become_off(self) -> None:
+        self.serve(BOTH)
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+
+    def test_off_where_the_server_keeps_macs(self) -> None:
+        self.serve(CIPHER)
+        pushed = self.push("--json", *OFF)
+        self.assert_made(pushed, "integrity", "none", UMAC)
+        self.assertIn(f"the server offers no MAC none; the connection keeps {UMAC}", pushed.text)
+
+    def test_the_macs_that_are_named(self) -> None:
+        self.serve(CIPHER)
+        for mac in ("umac-128@openssh.com", "hmac-sha2-512-etm@openssh.com"):
+            self.assert_made(self.push("--json", "--ssh-security=integrity", f"--macs={mac}"), "integrity", "none", mac)
+
+    def test_a_server_that_does_not_offer_it(self) -> None:
+        for settings, stock in ((nssh.SAFE, False), ("", True)):
+            with self.subTest(stock=stock):
+                self.serve(settings, stock=stock)
+                pushed = self.push("--json", "--ssh-security=integrity")
+                self.assertEqual(connection(pushed)["security"], "encrypted")
+                self.assertIn("the server offers no cipher none; the connection stays encrypted", pushed.text)
+                self.world._sshd.close()
+                subprocess.run(["rm", "-r", str(self.dir / "sshd")], check=True)
+
+    def test_a_server_that_breaks_off(self) -> None:
+        """No MAC in common, which a cipher that authenticates itself never needed."""
+        self.serve(CIPHER + "MACs hmac-sha2-512\n")
+        pushed = self.push("--json", "--ssh-security=integrity", f"--macs={UMAC}", f"--ciphers={GCM}")
+        self.assert_made(pushed, "encrypted", GCM, "")
+        self.assertEqual(pushed.stderr.count(b"the server did not take it"), 1, pushed.text)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_a_key_that_nobody_looked_at_until_now(self) -> None:
+        proxy = self.serve(CIPHER)
+        known = self.dir / "known"
+        self.configure(f"UserKnownHostsFile {known}\nStrictHostKeyChecking accept-new")
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "encrypted", CHACHA, "")
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assertIn(str(proxy.port), known.read_text())
+
+    def test_a_changed_bit(self) -> None:
+        """The MAC notices it; without one, nbackup's own check does. Nothing wrong is committed."""
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        for words in (("--ssh-security=integrity",), OFF):
+            with self.subTest(words=words):
+                proxy.flipped, proxy.flips["up"] = False, MARKER
+                outcome = self.push("--no-compress", *words, code=opt.PROTOCOL)
+                self.assertTrue(proxy.flipped, outcome.text)
+                self.assertFalse((self.sink / "marked").exists())
+                self.assertFalse((self.sink / "file").exists())
+        proxy.flips["up"] = b""
+        self.push("--ssh-security=integrity")
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_many_key_exchanges(self) -> None:
+        self.serve(CIPHER + "RekeyLimit 1M\n")
+        (self.source / "large").write_bytes(random.Random(1).randbytes(40 << 20))
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assert_same_tree(self.source, self.sink)
+        self.assert_made(self.pull_back("--ssh-security=integrity"), "integrity", "none", UMAC)
+
+    @unittest.skipUnless(FULL, "3.2 GiB twice: NB_FULL=1")
+    def test_more_than_three_gib(self) -> None:
+        """Past the limits at which either side exchanges keys by itself."""
+        self.serve(CIPHER)
+        block = random.Random(2).randbytes(64 << 20)
+        with (self.source / "large").open("wb") as out:
+            for number in range(51):
+                out.write(number.to_bytes(8, "big") + block)
+        self.push("--ssh-security=integrity", "--no-compress")
+        self.pull_back("--ssh-security=integrity")
+
+    def test_the_ssh_program_of_nssh(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        options = ["--remote-path", BINARY, "-e", f"{nssh.SSH} -F {self.world.sshd.config}", "--no-compress", "--json"]
+        for words, value in ((("--ssh-security=integrity",), "cipher"), (OFF, "cipher-and-mac")):
+            with self.subTest(value=value):
+                proxy.up.clear()
+                sink = self.dir / value
+                outcome = self.run_ok("push", *options, *words, f"{self.source}/", f"{HOST}:{sink}")
+                self.assertIn(f"-oPostAuthNone={value}", connection(outcome)["description"])
+                self.assertIn(MARKER, bytes(proxy.up))
+                self.assert_same_tree(self.source, sink)
+        proxy.up.clear()
+        self.run_ok("push", *options, f"{self.source}/", f"{HOST}:{self.dir / 'encrypted'}")
+        self.assertNotIn(MARKER, bytes(proxy.up))
 
 
 if __name__ == "__main__":
