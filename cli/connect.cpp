@@ -85,7 +85,7 @@ Result<Stream> open_remote(const Settings& settings, const FarHost& host, const 
                            const ConnectionMessages& messages) {
   if (settings.security == ssh::Security::off) {
     messages.on_warning("--ssh-security=off: whoever can change packets on the way to " + host.address.name +
-                        " can change what is copied");
+                        " can change what is copied and run commands there as you");
   }
   auto opened = [&] {
     const ExitOnSignal exit_on_signal;

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ssh/program_options.hpp"
 
+#include <array>
+
 namespace nb::ssh {
 namespace {
 
 constexpr std::string_view k_post_auth_none = "postauthnone";
+
+// A connection that carries, or may carry, anything else stays encrypted; one that is shared is as its owner made it.
+constexpr auto k_nothing_beside = std::to_array<const char*>(
+    {"-oControlMaster=no", "-oControlPath=none", "-oForwardAgent=no", "-oForwardX11=no", "-oClearAllForwardings=yes"});
 
 std::string first_value(const EffectiveConfig& config, std::string_view name) {
   const auto found = config.find(name);
@@ -38,6 +44,7 @@ ProgramOptions program_options(const ProgramRequest& request) {
   options.obstacle = obstacle(request.effective);
   if (!options.obstacle.empty()) return options;
   add("-oPostAuthNone=", request.security == Security::off ? "cipher-and-mac" : "cipher");
+  options.words.insert(options.words.end(), k_nothing_beside.begin(), k_nothing_beside.end());
   return options;
 }
 

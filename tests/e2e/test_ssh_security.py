@@ -325,6 +325,7 @@ class Switch(SshCase):
     def test_the_ssh_program_of_nssh(self) -> None:
         (self.source / "marked").write_bytes(MARKER * 4096)
         proxy = self.serve(BOTH)
+        self.configure(f"ForwardAgent yes\nControlMaster auto\nControlPath {self.dir}/control")
         options = ["--remote-path", BINARY, "-e", f"{nssh.SSH} -F {self.world.sshd.config}", "--no-compress", "--json"]
         for words, value in ((("--ssh-security=integrity",), "cipher"), (OFF, "cipher-and-mac")):
             with self.subTest(value=value):
