@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientHosts: what this client knows of the hosts that it has reached: their processors, by which the next connection's
-// algorithms are ordered, and what the last one came to. Losing it costs the order of one connection.
+// ClientHosts: what this client knows of the hosts that it has reached: their processors, by which the next
+// connection's algorithms are ordered, and what the last one came to. Losing it costs the order of one connection.
 #pragma once
 
 #include <cstdint>

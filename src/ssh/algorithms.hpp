@@ -41,8 +41,8 @@ struct CpuPair {
 bool both_have_aes(const CpuPair& cpus);
 
 // All that nbackup would ask for, without `none`. Where both ends have AES instructions aes128-gcm is the fastest;
-// everywhere else, and where the other end was never met, chacha20-poly1305 comes first: it is never slow. Among the key
-// exchanges a post-quantum one that costs nothing extra comes first, the two that cost a noticeable time last.
+// everywhere else, and where the other end was never met, chacha20-poly1305 comes first: it is never slow. Among the
+// key exchanges a post-quantum one that costs nothing extra comes first, the two that cost a noticeable time last.
 AlgorithmNames preferred_algorithms(const CpuPair& cpus);
 
 // The names of `wanted` that are in `known` too, in the order of `wanted`.

@@ -27,8 +27,9 @@ struct ProgramOptions {
 };
 
 // PostAuthNone is the option of our own build of OpenSSH (nssh/); a program that has it says so in `ssh -G`, any other
-// would refuse it. What would make it stay encrypted, sharing and forwarding, is turned off. Such a program is trusted to check what it negotiates. It is asked only where it also refuses a host
-// key that nobody has verified (StrictHostKeyChecking yes or ask).
+// would refuse it. What would make it stay encrypted, sharing and forwarding, is turned off. Such a program is trusted
+// to check what it negotiates. It is asked only where it also refuses a host key that nobody has verified
+// (StrictHostKeyChecking yes or ask).
 ProgramOptions program_options(const ProgramRequest& request);
 
 // "-oCiphers=^aes128-gcm@openssh.com" where both ends have AES instructions, else nothing: the program's own order

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far an SSH connection may go without encryption, and the change to `none` after the login that it takes: what is
-// asked for in the second key exchange, and whether what came of it is allowed. User authentication is always encrypted.
-// transport/ carries it out.
+// asked for in the second key exchange, and whether what came of it is allowed. User authentication is always
+// encrypted. transport/ carries it out.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Negotiated {
   friend bool operator==(const Negotiated&, const Negotiated&) = default;
 };
 
-// "curve25519-sha256, ssh-ed25519, aes128-gcm@openssh.com": key exchange, host key, cipher and MAC; where the directions
-// differ, "sent/received".
+// "curve25519-sha256, ssh-ed25519, aes128-gcm@openssh.com": key exchange, host key, cipher and MAC; where the
+// directions differ, "sent/received".
 std::string describe(const Negotiated& negotiated);
 
 // verified: known before, or accepted by a person now. unverified: taken without a look (StrictHostKeyChecking no or

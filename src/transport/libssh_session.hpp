@@ -45,10 +45,10 @@ Status connect_session(ssh_session session, const LibsshOptions& options);
 // libssh_host_key.cpp: refuses unknown and changed keys, or asks (PromptKind::confirm), as the policy says.
 Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptions& options);
 
-// libssh_switch.cpp: the change to `none` after the login (ssh/security.hpp). arm_switch() goes before connecting: libssh
-// then exchanges keys anew as soon as the login is done. request_switch() goes between host key and login: it says what
-// that exchange may ask for, and returns what the connection is then allowed to be; where it stays `encrypted` against
-// what was asked for, on_warning has been told.
+// libssh_switch.cpp: the change to `none` after the login (ssh/security.hpp). arm_switch() goes before connecting:
+// libssh then exchanges keys anew as soon as the login is done. request_switch() goes between host key and login: it
+// says what that exchange may ask for, and returns what the connection is then allowed to be; where it stays
+// `encrypted` against what was asked for, on_warning has been told.
 Status arm_switch(ssh_session session, const LibsshOptions& options);
 Result<ssh::Security> request_switch(ssh_session session, const LibsshOptions& options, ssh::HostKeyTrust trust);
 
