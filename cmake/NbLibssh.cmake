@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# nb_libssh: the libssh to link with. Ours is what nssh/build-libssh makes: a static library with UMAC, cipher none and a
-# larger channel window. With the system's everything else works, and `nbackup --version` says which it is.
+# nb_libssh: the libssh to link with. Ours is what nssh/build-libssh makes: a static library with UMAC, cipher none and
+# a larger channel window. With the system's everything else works, and `nbackup --version` says which it is.
 set(NBACKUP_LIBSSH auto CACHE STRING "which libssh: nssh (ours), system, or auto (ours where there is one)")
 set_property(CACHE NBACKUP_LIBSSH PROPERTY STRINGS auto system nssh)
 set(NBACKUP_LIBSSH_PREFIX ${PROJECT_SOURCE_DIR}/build/libssh CACHE PATH "where nssh/build-libssh has put our libssh")

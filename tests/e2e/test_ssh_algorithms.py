@@ -35,7 +35,8 @@ def make_files(root: Path) -> None:
 
 class Version(Case):
     def test_libssh_is_described(self) -> None:
-        self.assertRegex(libssh_line(), r"^libssh \S+ \(cipher none: (yes|no), MAC umac: (yes|no), channel window: .+\)$")
+        self.assertRegex(libssh_line(),
+                         r"^libssh \S+ \(cipher none: (yes|no), MAC umac: (yes|no), channel window: .+\)$")
 
 
 class Umac(Case):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// UMAC after RFC 4418, whose names the comments use: UHASH is NH over blocks of 1 KiB (L1), a polynomial over the blocks'
-// hashes (L2) and an inner product (L3), once per 32 bits of tag with other keys ("streams"); the tag is UHASH xor a pad
-// from AES over the nonce. A message of more than 16 MiB would need POLY-128 and is refused.
+// UMAC after RFC 4418, whose names the comments use. UHASH is NH over blocks of 1 KiB (L1), a polynomial over the
+// hashes of the blocks (L2) and an inner product (L3), once per 32 bits of tag with other keys: these are the streams.
+// The tag is UHASH xor a pad, which is AES of the nonce. A message of more than 16 MiB would need POLY-128 and is
+// refused.
 #include "umac.h"
 
 #include <openssl/crypto.h>

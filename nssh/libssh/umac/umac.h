@@ -16,8 +16,8 @@ struct umac_ctx;
 // A context for messages under `key` (16 bytes, copied). NULL: no memory, or libcrypto refused AES-128.
 struct umac_ctx* umac_new(const unsigned char key[]);
 
-// The next `len` bytes of the message, cut in any way. 1, or 0 if the message gets longer than 16 MiB (2^24 bytes): the
-// second ramp of the RFC's polynomial hash, which begins there, is not implemented. After a 0 umac_final gives 0 as well.
+// The next `len` bytes of the message, cut in any way. 1, or 0 if the message gets longer than 16 MiB (2^24 bytes):
+// what the RFC's polynomial hash does beyond is not implemented. After a 0 umac_final gives 0 as well.
 int umac_update(struct umac_ctx* ctx, const unsigned char* input, long len);
 
 // Ends the message and writes its tag (8 bytes, big-endian as on the wire); the next update begins another message.
