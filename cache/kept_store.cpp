@@ -4,16 +4,14 @@
 #include <sqlite3.h>
 
 #include <array>
-#include <limits>
 
+#include "cache/kept_rows.hpp"
 #include "cache/sums.hpp"
-#include "hash/digest.hpp"
 
 namespace nb::cache {
 namespace {
 
 constexpr std::size_t k_batch_changes = 4096;
-constexpr std::int64_t k_stands = std::numeric_limits<std::int64_t>::max();  // column gone: no end yet
 
 // Of rows of a generation that may not come to be, `writing` tells that there are some.
 constexpr std::array<const char*, k_kept_schema_version> k_migrations{R"sql(
@@ -38,116 +36,37 @@ constexpr StoreTexts k_texts{
     " hold are missing",
 };
 
-struct Row {
-  std::int64_t since = 0;
-  std::int64_t type = 0;
-  Bytes attributes;
-};
-
-Bytes encode(const fs::Xattrs& attributes) {
-  Bytes bytes;
-  ByteWriter out(bytes);
-  for (const fs::Xattr& each : attributes) {
-    out.string(each.name);
-    out.string(each.value);
-  }
-  return bytes;
-}
-
-fs::Xattrs decode(ByteView bytes) {
-  fs::Xattrs attributes;
-  ByteReader in(bytes, Errc::bad_set, "kept attributes");
-  while (!in.at_end()) {
-    auto name = in.string(k_max_kept_bytes);
-    auto value = name ? in.string(k_max_kept_bytes) : Result<std::string>(fail(Errc::bad_set, ""));
-    if (!value) return {};
-    attributes.push_back({std::move(*name), std::move(*value)});
-  }
-  return attributes;
-}
-
-std::int64_t sum_of(const std::string& path, const Row& row) {
-  Bytes bytes;
-  ByteWriter out(bytes);
-  out.string(path);
-  out.u64(to_unsigned(row.since));
-  out.u64(to_unsigned(row.type));
-  out.raw(row.attributes);
-  return to_signed(hash::check_of(bytes));
-}
-
-void bind_path(SQLite::Statement& statement, int index, const std::string& path) {
-  bind_blob(statement, index, as_bytes(path));
-}
-
-// The row of `path` that a query, which names since, type, attributes, sum, has found; nothing if it is damaged.
-std::optional<Row> row_in(SQLite::Statement& query, const std::string& path) {
-  if (!query.executeStep()) return std::nullopt;
-  const ByteView attributes = blob_in(query.getColumn(2));
-  Row row{query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), {attributes.begin(), attributes.end()}};
-  if (sum_of(path, row) != query.getColumn(3).getInt64()) return std::nullopt;
-  return row;
-}
-
-void run_for_path(Connection& connection, const char* sql, std::int64_t next, const std::string& path) {
-  SQLite::Statement& statement = connection.statement(sql);
-  statement.bind(1, next);
-  bind_path(statement, 2, path);
-  statement.exec();
-}
-
-void end_row(Connection& connection, std::int64_t next, const std::string& path) {
-  run_for_path(connection, "DELETE FROM kept WHERE since = ? AND path = ?", next, path);
-  run_for_path(connection, "UPDATE kept SET gone = ? WHERE gone = 9223372036854775807 AND path = ?", next, path);
-}
-
-void run_below(Connection& connection, const char* sql, std::int64_t next, const std::string& path) {
-  SQLite::Statement& statement = connection.statement(sql);
-  statement.bind(1, next);
-  bind_path(statement, 2, path + "/");
-  bind_path(statement, 3, path + "0");  // the byte after '/'
-  statement.exec();
-}
-
-void insert(Connection& connection, const std::string& path, const Row& row) {
-  SQLite::Statement& statement = connection.statement(
-      "INSERT OR REPLACE INTO kept(path, since, gone, type, attributes, sum) VALUES(?, ?, ?, ?, ?, ?)");
-  bind_path(statement, 1, path);
-  statement.bind(2, row.since);
-  statement.bind(3, k_stands);
-  statement.bind(4, row.type);
-  bind_blob(statement, 5, row.attributes);
-  statement.bind(6, sum_of(path, row));
-  statement.exec();
-}
-
-void exec_with(Connection& connection, const char* sql, std::int64_t value) {
-  SQLite::Statement& statement = connection.statement(sql);
-  statement.bind(1, value);
-  statement.exec();
-}
-
-// Takes back what was written for generations that did not come to be.
-void take_back(Connection& connection, std::int64_t present) {
-  exec_with(connection, "DELETE FROM kept WHERE since > ?", present);
-  SQLite::Statement& statement = connection.statement(
-      "UPDATE kept SET gone = 9223372036854775807 WHERE gone > ? AND gone < 9223372036854775807");
-  statement.bind(1, present);
-  statement.exec();
-}
-
 }  // namespace
 
-KeptStore::KeptStore(std::unique_ptr<Store> store, std::uint64_t generation)
-    : m_store(std::move(store)), m_present(to_signed(generation)) {}
+KeptStore::KeptStore(std::unique_ptr<Store> store, std::uint64_t generation, Warn warn)
+    : m_store(std::move(store)), m_present(to_signed(generation)), m_warn(std::move(warn)) {}
 
 KeptStore::~KeptStore() = default;
 
 std::unique_ptr<KeptStore> KeptStore::open(const std::string& control_directory, std::uint64_t generation, Use use,
                                            Warn warn) {
   const Schema& schema = use == Use::write ? k_write_schema : k_read_schema;
-  auto store = std::make_unique<Store>(control_directory + "/" + k_kept_name, schema, k_texts, std::move(warn));
-  return std::unique_ptr<KeptStore>(new KeptStore(std::move(store), generation));
+  auto store = std::make_unique<Store>(control_directory + "/" + k_kept_name, schema, k_texts, warn);
+  std::unique_ptr<KeptStore> kept(new KeptStore(std::move(store), generation, std::move(warn)));
+  if (use == Use::read) kept->check_rows(use);
+  return kept;
+}
+
+// A row that cannot be believed is told, and goes where that can be: then its file's metadata differ from the source's,
+// which brings them again.
+void KeptStore::check_rows(Use use) {
+  std::size_t found = 0;
+  m_store->with([&](Connection& connection) {
+    // One state of the file: another process may write.
+    connection.database().exec(use == Use::read ? "BEGIN" : "BEGIN IMMEDIATE");
+    const std::vector<RowKey> damaged = damaged_rows(connection, m_present);
+    found = damaged.size();
+    if (use == Use::write) remove_rows(connection, damaged);
+    end_batch(connection);
+  });
+  if (found == 0 || !m_warn) return;
+  m_warn(std::string(k_texts.damage_is) + " in " + m_store->shown_path() + " was damaged, " + std::to_string(found) +
+         (found == 1 ? " row. " : " rows. ") + k_texts.damage_costs);
 }
 
 fs::Xattrs KeptStore::find(const RelPath& path, fs::FileType type) {
@@ -190,14 +109,14 @@ void KeptStore::end_batch(Connection& connection) {
 
 void KeptStore::begin_run() {
   m_store->with([&](Connection& connection) {
-    SQLite::Statement& query = connection.statement("SELECT writing FROM run WHERE id = 1");
-    if (!query.executeStep()) return;
+    if (!has_run(connection)) return;
     connection.rest();
     connection.database().exec("BEGIN IMMEDIATE");
     take_back(connection, m_present);
     exec_with(connection, "DELETE FROM run WHERE id = ?", 1);
     end_batch(connection);
   });
+  check_rows(Use::write);
   // Its rows would go on holding for what this run replaces.
   m_wrote |= !m_store->usable();
 }

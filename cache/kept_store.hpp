@@ -31,8 +31,8 @@ class KeptStore {
     read,   // the file is there
     write,  // it may have to be made
   };
-  // `control_directory` as for Manifest::open. `generation` is the set's present one. `warn` is told once if what is
-  // kept cannot be read or written. Never null.
+  // `control_directory` as for Manifest::open. `generation` is the set's present one. `warn` is told if what is
+  // kept cannot be read or written, and of rows that are damaged, which a writer removes. Never null.
   static std::unique_ptr<KeptStore> open(const std::string& control_directory, std::uint64_t generation, Use use,
                                          Warn warn);
   ~KeptStore();  // what was not flushed is taken back
@@ -61,7 +61,8 @@ class KeptStore {
   void confirm();
 
  private:
-  KeptStore(std::unique_ptr<Store> store, std::uint64_t generation);
+  KeptStore(std::unique_ptr<Store> store, std::uint64_t generation, Warn warn);
+  void check_rows(Use use);
   template <class Work>
   void write(const Work& work);
   void end_batch(Connection& connection);
@@ -69,6 +70,7 @@ class KeptStore {
 
   std::unique_ptr<Store> m_store;
   std::int64_t m_present;    // generation
+  Warn m_warn;
   bool m_wrote = false;
   std::size_t m_batch = 0;   // changes in the open transaction
 };

@@ -54,6 +54,8 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   [[nodiscard]] const std::string& path() const { return m_path; }
+  // As people know it: a directory that was given by its descriptor ("/proc/self/fd/N") has its real path here.
+  [[nodiscard]] std::string shown_path() const;
   [[nodiscard]] bool usable() const;
 
   // Runs `work` on the database if there is one, dealing with every SQLite exception; once more, from its start, after
@@ -70,6 +72,7 @@ class Store {
   void run(Call call, void* context);
   void connect(Suspicion suspicion);
   void give_up(const std::string& reason);
+  void tell(std::string text) const;
 
   std::string m_path;
   const Schema* m_schema = nullptr;

@@ -2,6 +2,7 @@
 #include "cli/hints.hpp"
 
 #include <array>
+#include <cerrno>
 
 namespace nb::cli {
 namespace {
@@ -41,11 +42,16 @@ constexpr std::array k_hints{
     Hint{Errc::internal, "This is a fault of nbackup: please report it with the command and this message."},
 };
 
+constexpr std::string_view k_too_long =
+    "A path has at most 4,095 bytes: shorten a name, back up a directory on the way as a source of its own, or leave it "
+    "out with --exclude.";
+
 }  // namespace
 
-std::string_view hint_for(Errc code) {
+std::string_view hint_for(const Error& error) {
+  if (error.code == Errc::unreadable && error.sys_errno == ENAMETOOLONG) return k_too_long;
   for (const Hint& hint : k_hints) {
-    if (hint.code == code) return hint.text;
+    if (hint.code == error.code) return hint.text;
   }
   return {};
 }

@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-#include "base/errc.hpp"
+#include "base/result.hpp"
 
 namespace nb::cli {
 
 // One or two sentences, or nothing.
-std::string_view hint_for(Errc code);
+std::string_view hint_for(const Error& error);
 
 }  // namespace nb::cli

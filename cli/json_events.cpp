@@ -24,7 +24,7 @@ Json error_fields(std::string_view event_name, const Error& error) {
   event["errno"] = error.sys_errno;
   event["context"] = escape(error.context);
   event["message"] = escape(error.message());
-  if (const auto hint = hint_for(error.code); !hint.empty()) event["hint"] = hint;
+  if (const auto hint = hint_for(error); !hint.empty()) event["hint"] = hint;
   return event;
 }
 

@@ -113,8 +113,8 @@ std::string stats_block(const RunSummary& summary) {
                       format_count(result.metadata_changed));
   text += fmt::format("Number of deleted entries: {}\n", format_count(result.deleted));
   text += fmt::format("Total file size: {} bytes\n", format_count(counts.total_bytes));
-  text += fmt::format("File content {}: {} bytes\n", summary.start.dry_run ? "to transfer" : "transferred",
-                      format_count(summary.start.dry_run ? result.content_bytes : counts.content_bytes));
+  text += fmt::format("File content {}: {} bytes\n", summary.start.dry_run ? "to transfer, at most" : "transferred",
+                      format_count(counts.content_bytes));
   text += fmt::format("Taken from an interrupted run: {} bytes\n", format_count(result.resumed_bytes));
   text += fmt::format("Moved or copied at the destination: {} bytes in {}\n", format_count(result.moved_bytes),
                       format_counted(result.files_moved, "file", "files"));

@@ -75,7 +75,7 @@ void TerminalReporter::on_item(const wire::Item& item) {
 
 void TerminalReporter::on_problem(const Error& error) {
   message(error_line(error));
-  hint(error.code);
+  hint(error);
 }
 
 void TerminalReporter::on_notice(const std::string& text) {
@@ -104,7 +104,7 @@ void TerminalReporter::on_error(const Error& error, int) {
     return;
   }
   message(error_line(error));
-  hint(error.code);
+  hint(error);
 }
 
 void TerminalReporter::draw_progress() {
@@ -133,16 +133,16 @@ void TerminalReporter::message(const std::string& text) {
   put_line(m_options.err, "nbackup: " + text);
 }
 
-void TerminalReporter::hint(Errc code) {
-  const std::string_view text = hint_for(code);
-  if (!text.empty() && m_hinted.insert(code).second) put_line(m_options.err, "nbackup:   " + std::string(text));
+void TerminalReporter::hint(const Error& error) {
+  const std::string_view text = hint_for(error);
+  if (!text.empty() && m_hinted.insert(text).second) put_line(m_options.err, "nbackup:   " + std::string(text));
 }
 
 void print_message(std::string_view escaped_text) { put_line(stderr, "nbackup: " + std::string(escaped_text)); }
 
 void print_error(const Error& error) {
   print_message(error_line(error));
-  const std::string_view hint = hint_for(error.code);
+  const std::string_view hint = hint_for(error);
   if (!hint.empty()) print_message("  " + std::string(hint));
 }
 

@@ -52,7 +52,7 @@ class TerminalReporter final : public Reporter {
   void draw_progress();
   void clear_progress();
   void message(const std::string& text);  // one line on standard error
-  void hint(Errc code);                   // once for each code
+  void hint(const Error& error);          // each once
   TerminalOptions m_options;
   Clock& m_clock;
   RateMeter m_rate;
@@ -60,7 +60,7 @@ class TerminalReporter final : public Reporter {
   RunStart m_start;
   SteadyTime m_began;
   bool m_drawn = false;
-  std::set<Errc> m_hinted;
+  std::set<std::string_view> m_hinted;    // literals
 };
 
 // Columns of the terminal behind `file`, 80 if it does not say.

@@ -23,6 +23,9 @@ std::optional<Bytes> from_hex(std::string_view text);
 // A whole decimal number, nothing else around it.
 std::optional<std::uint64_t> parse_u64(std::string_view text);
 
+// Equal but for the case of ASCII letters.
+bool equals_ignoring_case(std::string_view a, std::string_view b);
+
 // The pieces between `separator`s; an empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

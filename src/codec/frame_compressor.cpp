@@ -2,6 +2,9 @@
 #include "codec/frame_compressor.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#include <cerrno>
 
 #include "base/assert.hpp"
 
@@ -10,9 +13,12 @@ namespace {
 
 constexpr int k_least_level_of_long_matches = 6;
 
+tl::unexpected<Error> no_memory() { return fail(Errc::io, "compress what goes out", ENOMEM); }
+
 // Fails only where there is no memory, or on a mistake of ours.
 Status check(std::size_t code) {
   if (ZSTD_isError(code) == 0) return {};
+  if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) return no_memory();
   return fail(Errc::internal, std::string("zstd: ") + ZSTD_getErrorName(code));
 }
 
@@ -29,7 +35,7 @@ Status FrameCompressor::set_level(int level, Bytes& out) {
   if (m_level == level) return {};
   if (!m_context) {
     m_context.reset(ZSTD_createCCtx());
-    if (!m_context) return fail(Errc::internal, "zstd: no memory");
+    if (!m_context) return no_memory();
     m_scratch.resize(ZSTD_CStreamOutSize());
   }
   if (m_level) NB_TRY(run({}, Finish::end, out));

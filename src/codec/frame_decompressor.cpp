@@ -2,9 +2,11 @@
 #include "codec/frame_decompressor.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace nb::codec {
 namespace {
@@ -14,6 +16,9 @@ constexpr std::array k_magic{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, 
 tl::unexpected<Error> bad(const char* detail) {
   return fail(Errc::protocol, std::string("compressed frame: ") + detail);
 }
+
+// Ours to say, not the peer's fault: a window takes up to 32 MiB and more.
+tl::unexpected<Error> no_memory() { return fail(Errc::io, "decompress what comes in", ENOMEM); }
 
 // A library may also read skippable frames and the formats of zstd's early versions, which know no window limit.
 bool begins_zstd_frame(ByteView bytes) {
@@ -32,7 +37,7 @@ Status FrameDecompressor::prepare() {
   m_context.reset(ZSTD_createDCtx());
   const int most = m_windows == Windows::large ? k_large_window_log : k_window_log;
   if (!m_context || ZSTD_isError(ZSTD_DCtx_setParameter(m_context.get(), ZSTD_d_windowLogMax, most)) != 0) {
-    return fail(Errc::internal, "zstd: no memory");
+    return no_memory();
   }
   m_scratch.resize(ZSTD_DStreamOutSize());
   return {};
@@ -47,6 +52,7 @@ Result<Bytes> FrameDecompressor::decompress(ByteView compressed, std::size_t max
     if (m_between_frames && !begins_zstd_frame(compressed.subspan(in.pos))) return bad("this is no zstd");
     ZSTD_outBuffer piece{m_scratch.data(), m_scratch.size(), 0};
     const std::size_t left = ZSTD_decompressStream(m_context.get(), &piece, &in);
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) return no_memory();
     if (ZSTD_isError(left) != 0) return bad(ZSTD_getErrorName(left));
     m_between_frames = left == 0;
     if (piece.pos > max_bytes - payload.size()) return bad("too long");

@@ -86,6 +86,10 @@ class Directory : public Node {
   // mount that hides some of them.
   [[nodiscard]] virtual std::optional<std::string> attribute_identity() const { return std::nullopt; }
 
+  // Two names that differ in case may be one in it (the directory's casefold flag). File systems that ignore case as a
+  // whole need not say so here.
+  [[nodiscard]] virtual bool folds_case() const { return false; }
+
   // Another handle on the same directory.
   [[nodiscard]] virtual Result<std::unique_ptr<Directory>> reopen() const = 0;
 

@@ -20,6 +20,7 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
   [[nodiscard]] std::optional<std::string> attribute_identity() const override {
     return posix::attribute_identity(fd());
   }
+  [[nodiscard]] bool folds_case() const override { return posix::folds_case(fd()); }
   [[nodiscard]] Result<std::unique_ptr<Directory>> reopen() const override;
   [[nodiscard]] Result<std::vector<NamedType>> list() const override;
   [[nodiscard]] Result<Stat> stat_at(std::string_view name) const override;

@@ -7,6 +7,7 @@
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <linux/capability.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -114,6 +115,11 @@ std::optional<std::string> file_system_identity(int fd) {
   if (kind != k_btrfs_magic) return uuid;
   const auto subvolume = subvolume_of(fd);
   return subvolume ? std::optional(*uuid + *subvolume) : std::nullopt;
+}
+
+bool folds_case(int fd) {
+  int flags = 0;
+  return ::ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (static_cast<unsigned>(flags) & FS_CASEFOLD_FL) != 0;
 }
 
 }  // namespace nb::fs::posix

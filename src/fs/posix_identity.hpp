@@ -11,5 +11,7 @@ namespace nb::fs::posix {
 std::optional<std::string> file_system_identity(int fd);
 // See Directory::attribute_identity.
 std::optional<std::string> attribute_identity(int fd);
+// See Directory::folds_case.
+bool folds_case(int fd);
 
 }  // namespace nb::fs::posix

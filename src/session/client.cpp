@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/client.hpp"
 
-#include <set>
-
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "fs/posix_directory.hpp"
 #include "session/handshake.hpp"
 #include "session/interrupt.hpp"
+#include "session/pull_setup.hpp"
 #include "session/run_options.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
-#include "session/user_path.hpp"
 #include "transport/retry.hpp"
-#include "txn/locate.hpp"
 
 namespace nb::session {
 namespace {
@@ -46,26 +43,6 @@ Status guard_mounts(const Job& job) {
   return {};
 }
 
-enum class SecretOrigin : std::uint8_t { of_a_set, fresh };
-struct LocalSecret {
-  hash::Secret secret;
-  SecretOrigin origin = SecretOrigin::fresh;
-};
-
-// The secret of the set that a pull will write to, or a new one for a set that has yet to be made.
-Result<LocalSecret> local_secret(const std::string& destination) {
-  for (const SourceShape shape : {SourceShape::tree, SourceShape::single_file}) {
-    const auto path = resolve_target(destination, shape, MissingDirectory::leave, std::nullopt);
-    if (!path || !path->exists) continue;
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, std::nullopt));
-    if (!found.is_set) break;
-    NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
-    return LocalSecret{set->secret(), SecretOrigin::of_a_set};
-  }
-  NB_TRY_ASSIGN(hash::Secret secret, hash::Secret::generate());
-  return LocalSecret{secret, SecretOrigin::fresh};
-}
-
 // One run, over as many connections as it takes.
 class Run {
  public:
@@ -76,7 +53,8 @@ class Run {
     NB_TRY_ASSIGN(m_transaction, random_id());
     if (m_job.operation != wire::Operation::push) return {};
     NB_TRY(guard_mounts(m_job));
-    // Before anybody is asked for a password.
+    // Before anybody is asked for a password; what the run reads from is opened anew by each attempt, which may be hours
+    // later.
     NB_TRY(SourceTree::open(m_job.sources, std::nullopt));
     return {};
   }
@@ -86,7 +64,10 @@ class Run {
     Connection connection(*stream, {std::chrono::duration_cast<std::chrono::milliseconds>(m_job.options.inactivity)});
     Reporter reporter(Side::client, m_observer, connection);
     auto report = session(connection, reporter);
-    if (!report) return report;
+    if (!report) {
+      connection.send_error(report.error());
+      return report;
+    }
     say_goodbye(connection);
     connection.count_traffic(report->counts);
     report->problems += reporter.problems();
@@ -165,10 +146,7 @@ class Run {
     message.destination = m_job.destination;
     message.expected_set = m_job.expected_set;
     if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
-    if (setup.tree.single_name()) {
-      message.flags |= wire::k_flag_single_file;
-      message.single_name = *setup.tree.single_name();
-    }
+    if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     if (opened.set) setup.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
@@ -186,6 +164,8 @@ class Run {
     m_may_be_committed = source.outcome().plan_ended;
     if (!done) return lost(reporter, std::move(report), done.error());
     report.result = *source.outcome().result;
+    // What it would send.
+    if ((m_job.options.flags & wire::k_flag_dry_run) != 0) report.counts.content_bytes = report.result.content_bytes;
     return report;
   }
 
@@ -208,23 +188,18 @@ class Run {
     message.sources = m_job.sources;
     message.secret.assign(secret.stored().begin(), secret.stored().end());
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
-    NB_TRY(check_shape(opened));
-    auto setup = set_up_sink(pull_request(opened, secret), m_clock);
-    if (!setup || setup->secret->id() != secret.id()) {
-      const Error error =
-          setup ? Error{Errc::locked, 0, "the destination's file set was made meanwhile"} : setup.error();
-      connection.send_error(error);
-      return tl::make_unexpected(error);
-    }
-    SinkOptions options = pull_options(opened, peer, {rules, *setup->secret});
+    NB_TRY(check_shape(m_job, opened));
+    NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(pull_request(m_job, m_transaction, opened, secret), m_clock));
+    if (setup.secret->id() != secret.id()) return fail(Errc::locked, "the destination's file set was made meanwhile");
+    SinkOptions options = pull_options(m_job, opened, peer, {rules, *setup.secret});
     // Digests under a secret that ends with this run would never be asked for again.
     if (local.origin == SecretOrigin::of_a_set) options.digests = m_job.digests;
     options.bare = m_job.bare;
-    Sink sink(connection, setup->target(), options, reporter, m_clock);
+    Sink sink(connection, setup.target(), options, reporter, m_clock);
     NB_TRY_ASSIGN(const wire::RunResult result, sink.run());
-    if (setup->transaction) {
+    if (setup.transaction) {
       // The new generation stands; the next run clears what is left.
-      const Status cleaned = setup->transaction->clean_up();
+      const Status cleaned = setup.transaction->clean_up();
       if (!cleaned) reporter.notice("what is no longer needed could not be removed: " + cleaned.error().message());
     }
     RunReport report;
@@ -234,53 +209,6 @@ class Run {
     report.counts.entries = sink.scan_end()->entries;
     report.counts.total_bytes = sink.scan_end()->bytes;
     return report;
-  }
-
-  SinkRequest pull_request(const wire::Opened& opened, const hash::Secret& secret) const {
-    SinkRequest request;
-    request.destination = m_job.destination;
-    const bool single = (opened.flags & wire::k_flag_single_file) != 0;
-    request.shape = single ? SourceShape::single_file : SourceShape::tree;
-    request.mode = mode_of(m_job.options.flags);
-    request.lifetime = txn::Lifetime::ephemeral;
-    request.source_set = opened.set;
-    request.offered_secret.assign(secret.stored().begin(), secret.stored().end());
-    request.client = m_job.client;
-    request.transaction = m_transaction;
-    request.wait = m_job.options.wait;
-    return request;
-  }
-
-  // What the source may send at the root: the names that were asked for, and nothing else.
-  std::optional<std::set<std::string>> names_asked_for() const {
-    std::set<std::string> names;
-    for (const std::string& source : m_job.sources) {
-      auto name = entry_named_by(source);
-      if (!name) return std::nullopt;
-      names.insert(std::move(*name));
-    }
-    return names;
-  }
-
-  Status check_shape(const wire::Opened& opened) const {
-    // Of several sources some may be missing there; what may come is checked name by name then.
-    const bool one = m_job.sources.size() == 1;
-    const bool single = (opened.flags & wire::k_flag_single_file) != 0;
-    const bool implied = (opened.flags & wire::k_flag_implied_root) != 0;
-    const bool by_name = names_asked_for().has_value();
-    if (single ? one && by_name && implied : !one || implied == by_name) return {};
-    return fail(Errc::protocol, "opened something else than what was asked for");
-  }
-
-  SinkOptions pull_options(const wire::Opened& opened, const wire::Hello& peer, const ListingKey& key) const {
-    constexpr std::uint64_t k_found_there = wire::k_flag_implied_root | wire::k_flag_single_file;
-    SinkOptions options = sink_options(m_job.options.flags | (opened.flags & k_found_there), peer, key);
-    options.direction = Direction::received;
-    options.max_delete = m_job.options.max_delete;
-    options.wait_readers = m_job.options.wait_readers;
-    options.listing_credit_bytes = m_job.limits.listing_credit_bytes;
-    options.root_names = names_asked_for();
-    return options;
   }
 
   const Job& m_job;

@@ -47,7 +47,8 @@ class Connection {
   // wait for that, and says nothing of frames before it if there is nothing to hand over.
   Status flush();
 
-  // Tells the peer why the session ends and half-closes; returns when that is written out. Connection errors are not
+  // Tells the peer why the session ends, once: to be called by who made the connection, or by Source, which alone needs
+  // to receive after it; and half-closes; returns when that is written out. Connection errors are not
   // sent; false then, or if it cannot be.
   bool send_error(const Error& error);
   // Drops what comes until the peer closes, or for a few seconds: closing on a peer that still writes could cost it our

@@ -4,11 +4,24 @@
 #include <algorithm>
 
 #include "base/rel_path.hpp"
+#include "txn/set_files.hpp"
 
 namespace nb::session {
 
 static bool is_control(const fs::NamedType& item) {
   return item.name == k_control_name && item.type == fs::FileType::directory;
+}
+
+// An empty directory of that name is none.
+static bool is_set(const fs::Directory& directory) {
+  const auto control = directory.open_directory(k_control_name);
+  return !control || (*control)->stat_at(txn::k_format_name);
+}
+
+void Deletion::Judged::add_stays(Judged& below) {
+  mounts.insert(mounts.end(), below.mounts.begin(), below.mounts.end());
+  nested.insert(nested.end(), below.nested.begin(), below.nested.end());
+  stray.insert(stray.end(), below.stray.begin(), below.stray.end());
 }
 
 bool Deletion::is_protected(const Doomed& doomed) const {
@@ -48,7 +61,8 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     NB_TRY_ASSIGN(const auto names, directory->list());
     if (std::any_of(names.begin(), names.end(), is_control)) {
       judged.whole = false;
-      judged.nested.push_back(doomed.path);
+      is_set(*directory) ? judged.nested.push_back(doomed.path)
+                         : judged.stray.push_back(doomed.path.child(k_control_name));
       return judged;
     }
     for (const fs::NamedType& item : names) {
@@ -60,12 +74,12 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   for (const Doomed& child : children) {
     if (is_protected(child)) {
       judged.whole = false;
+      if (is_reserved_name(child.path.name())) judged.stray.push_back(child.path);
       continue;
     }
     NB_TRY_ASSIGN(Judged below, judge(child));
     judged.entries += below.entries;
-    judged.mounts.insert(judged.mounts.end(), below.mounts.begin(), below.mounts.end());
-    judged.nested.insert(judged.nested.end(), below.nested.begin(), below.nested.end());
+    judged.add_stays(below);
     judged.whole &= below.whole;
     if (below.whole) {
       parts.push_back(child);
@@ -87,6 +101,12 @@ void Deletion::tell(const Judged& judged) {
   }
   for (const RelPath& path : judged.nested) {
     if (m_told.insert(path).second) m_reporter.advise(path.str() + "/ is a file set of its own and stays");
+  }
+  for (const RelPath& path : judged.stray) {
+    if (!m_told.insert(path).second) continue;
+    m_reporter.problem({Errc::not_empty, 0, "delete " + path.parent().str() + "/: " + std::string(path.name()) +
+                                                " in it has a name of nbackup's own and belongs to no file set; " +
+                                                "remove it there by hand if nobody needs it"});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deletion: plans what leaves the set. Looks at everything below a doomed directory first: what the filter protects, a
-// nested file set with all its content and whatever is mounted there stay, and so does the directory above them; a mount
-// that stays is reported, a set is told. Used by Sink.
+// nested file set with all its content, whatever is mounted there and reserved names stay, and so does the directory
+// above them; a mount or a reserved name that stays is reported, a set is told. Used by Sink.
 #pragma once
 
 #include <functional>
@@ -41,6 +41,8 @@ class Deletion {
     std::uint64_t entries = 0;          // that go, itself and everything below counted
     std::vector<RelPath> mounts;        // what stays for being another mount
     std::vector<RelPath> nested;        // and for being a file set of its own
+    std::vector<RelPath> stray;         // reserved names that belong to no file set, and stay with what holds them
+    void add_stays(Judged& below);
   };
   Result<Judged> judge(const Doomed& doomed);
   void count(const RelPath& path, Judged& judged) const;
@@ -55,7 +57,7 @@ class Deletion {
   const std::function<void(const RelPath&)>* m_visit = nullptr;  // in the second walk
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
-  std::set<RelPath> m_told;  // nested sets
+  std::set<RelPath> m_told;  // nested sets and stray names
 };
 
 }  // namespace nb::session

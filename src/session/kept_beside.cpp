@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/kept_beside.hpp"
 
+#include "fs/path_root.hpp"
+
 namespace nb::session {
+
+namespace {
+
+// Tells that this set keeps something beside its tree: without it, that the store has gone would not be noticed.
+constexpr std::string_view k_mark_name = "beside";
+
+}  // namespace
 
 KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble)
     : m_set(set), m_place(std::move(place)), m_trouble(std::move(trouble)) {
-  const auto there = m_set.control().stat_at(cache::k_kept_name);
-  if (!there) return;
+  m_marked = m_set.control().stat_at(k_mark_name).has_value();
+  const bool there = m_set.control().stat_at(cache::k_kept_name).has_value();
   const bool writes = use == Use::write;
+  if (m_marked && !there) tell_missing();
+  if (!there && (!m_marked || !writes)) return;
   if (open(writes ? cache::KeptStore::Use::write : cache::KeptStore::Use::read) && writes) m_store->begin_run();
 }
 
 KeptBeside::~KeptBeside() = default;
+
+void KeptBeside::tell_missing() const {
+  const auto control = fs::real_path_of(m_set.control());
+  const std::string directory = control ? *control : std::string(k_control_name);
+  if (m_trouble) {
+    m_trouble({Errc::metadata_lost, 0,
+               directory + "/" + cache::k_kept_name + " is missing: owners, modes, links and attributes that the file " +
+                   "system there cannot hold are lost; a push brings them again"});
+  }
+}
 
 // A set that goes with its run has no place to keep anything.
 bool KeptBeside::open(cache::KeptStore::Use use) {
@@ -50,7 +71,15 @@ void KeptBeside::remove_below(const RelPath& path) {
   if (m_store) m_store->remove_below(in_set(path));
 }
 
-Status KeptBeside::flush() { return m_store ? m_store->flush() : Status{}; }
+// The mark comes after what it stands for.
+Status KeptBeside::flush() {
+  if (!m_store) return {};
+  NB_TRY(m_store->flush());
+  if (m_marked) return {};
+  NB_TRY(m_set.control().create_file(k_mark_name));
+  m_marked = true;
+  return m_set.control().sync();
+}
 
 void KeptBeside::confirm() {
   if (m_store) m_store->confirm();

@@ -24,7 +24,7 @@ class KeptBeside final : public scan::KeptAside {
     RelPath base;
     RelPath above;
   };
-  // `trouble` hears of what cannot be read any more. `set` outlives this; its head has been read under a lock. For
+  // `trouble` hears of what cannot be read any more, as when the store of a set that had one is gone. `set` outlives this; its head has been read under a lock. For
   // writing: after recovery.
   KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble);
   ~KeptBeside() override;
@@ -44,11 +44,13 @@ class KeptBeside final : public scan::KeptAside {
 
  private:
   bool open(cache::KeptStore::Use use);
+  void tell_missing() const;
   [[nodiscard]] RelPath in_set(const RelPath& path) const;
 
   txn::FileSet& m_set;
   const Place m_place;
   std::function<void(Error)> m_trouble;
+  bool m_marked = false;                       // the set says that it has a store
   std::unique_ptr<cache::KeptStore> m_store;  // none: nothing is kept
 };
 

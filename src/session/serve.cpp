@@ -159,10 +159,7 @@ class Server {
     wire::Opened opened;
     opened.secret = open.secret;
     if (setup.tree.implied_root()) opened.flags |= wire::k_flag_implied_root;
-    if (setup.tree.single_name()) {
-      opened.flags |= wire::k_flag_single_file;
-      opened.single_name = *setup.tree.single_name();
-    }
+    if (setup.tree.is_single_file()) opened.flags |= wire::k_flag_single_file;
     if (!setup.sets.empty()) {
       opened.set = setup.sets.front()->format().uuid;
       opened.generation = setup.sets.front()->head().generation;

@@ -56,6 +56,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
     m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, use,
                      [&reporter](const Error& error) { reporter.problem(error); });
   }
+  if (m_target.root != nullptr) m_names.emplace(*m_target.root, m_target.set, m_target.transaction);
   if (!commits()) return;
   m_stager.emplace(*m_target.set, *m_target.transaction, reporter, beside());
   m_writers.emplace(writer_threads(*m_target.root));
@@ -92,7 +93,6 @@ Result<wire::RunResult> Sink::run() {
   // What has come so far is resume data, the last of it too.
   static_cast<void>(finish_writing());
   if (commits()) static_cast<void>(m_target.transaction->flush_log());
-  m_connection.send_error(status.error());
   return tl::make_unexpected(status.error());
 }
 
@@ -234,9 +234,10 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(finish_writing());
     NB_TRY(settle_moves());
     NB_TRY(make_links());
+    NB_TRY(settle_waiting());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();
-    NB_TRY(m_stager->end_name_checks());
+    NB_TRY(m_names->end());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
   }

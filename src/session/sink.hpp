@@ -17,6 +17,7 @@
 #include "session/deletion.hpp"
 #include "session/job.hpp"
 #include "session/mover.hpp"
+#include "session/name_check.hpp"
 #include "session/remembered_bare.hpp"
 #include "session/small_file_writers.hpp"
 #include "session/sink_types.hpp"
@@ -57,7 +58,7 @@ class Sink {
   // Of the source, once it has told; for reports.
   [[nodiscard]] const std::optional<wire::ScanEnd>& scan_end() const { return m_scan_end; }
 
-  // Runs to the commit (or the end of the comparison) and sends the result. An error was sent to the source.
+  // Runs to the commit (or the end of the comparison) and sends the result. An error is the caller's to tell.
   Result<wire::RunResult> run();
 
  private:
@@ -152,6 +153,17 @@ class Sink {
   static wire::Want want_for(const wire::FileKey& key, const ExpectedFile& file);
   Status settle_moves();
 
+  // --- sink_names.cpp: names that are the same here
+  enum class Announced : std::uint8_t { entry, directory };
+  bool waits_for(const RelPath& path, const std::string& other, Announced announced);
+  void refuse_name(const RelPath& path, const std::string& other);
+  Result<bool> takes_name(const RelPath& path);
+  Status locate_beside(SinkDirectory& directory, const std::string& other);
+  Status enter(const RelPath& path, const txn::Place& op);
+  Status enter_end(const RelPath& path, const txn::SetMetadata& op);
+  Status note_removed(const SinkDirectory& directory, const RelPath& path);
+  Status settle_waiting();
+
   // --- sink_content.cpp: files
   Status on_small_file(const wire::SmallFile& message);
   Status take_written();
@@ -211,6 +223,7 @@ class Sink {
   std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
+  std::optional<NameCheck> m_names;   // where there is a tree
   std::optional<BasisStore> m_bases;  // commit mode
   std::optional<Mover> m_mover;       // commit mode, where something is remembered
   hash::FileHasher m_plan;
@@ -233,6 +246,10 @@ class Sink {
   std::vector<PendingLink> m_links;
   // Files of an adopted tree that an interrupted run began, now in slots of their own.
   std::map<RelPath, std::uint64_t> m_begun;
+  std::map<RelPath, WaitingName> m_waiting;
+  std::set<RelPath> m_removed;         // where names may be the same: what goes
+  std::set<RelPath> m_kept_names;      // what stays although it is an extra
+  std::span<const wire::Entry> m_following;  // behind the entry at hand, in its message
   std::map<RelPath, bool> m_closed;   // live directories closed to us, and whether they could be opened up
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;            // the live directory used last

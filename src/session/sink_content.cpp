@@ -153,7 +153,7 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
 Status Sink::add_place(const RelPath& path, const Spot& spot, const StagedNode& node,
                        const std::optional<txn::Ident>& replaced) {
   if (replaced && replaced->type == fs::FileType::directory) m_beside->remove_below(path);
-  return m_target.transaction->add(txn::Place{set_path(path), spot.slot, node.ident, replaced});
+  return enter(path, txn::Place{set_path(path), spot.slot, node.ident, replaced});
 }
 
 // --- Files in pieces ------------------------------------------------------------------------------------------------

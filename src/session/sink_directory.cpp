@@ -134,11 +134,12 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (!parent) return give_up(directory, parent.error());
   const auto stat = (*parent)->stat_at(directory.path.name());
   if (!stat && stat.error().code != Errc::not_found) return give_up(directory, stat.error());
-  if (commits()) {
-    const Status taken = m_stager->check_name(**parent, set_path(directory.path));
-    if (!taken) return give_up(directory, taken.error());
+  if (!stat) {
+    const Status taken = commits() ? m_names->check_new(set_path(directory.path)) : Status();
+    return taken ? locate_new(directory, std::nullopt) : give_up(directory, taken.error());
   }
-  if (!stat) return locate_new(directory, std::nullopt);
+  NB_TRY_ASSIGN(const auto other, m_names->other_name(**parent, std::string(directory.path.name())));
+  if (other) return locate_beside(directory, *other);
   if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
   if (commits() && !fs::same_mount(*stat, parent_stat)) {
@@ -175,7 +176,7 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
   NB_TRY_ASSIGN(const fs::Stat made, m_target.transaction->slots().stat_at(Stager::name_of(spot)));
   std::optional<txn::Ident> old;
   if (replaced) old = txn::ident_of(*replaced);
-  return m_target.transaction->add(txn::Place{path, spot.slot, txn::ident_of(made), old});
+  return enter(directory.path, txn::Place{path, spot.slot, txn::ident_of(made), old});
 }
 
 Status Sink::locate_in_tree(SinkDirectory& directory) {

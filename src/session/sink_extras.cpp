@@ -58,7 +58,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     return fs::remove_tree(*dir, entry.name);
   }
   constexpr std::uint64_t k_keeps = wire::k_directory_implied | wire::k_directory_partial | wire::k_directory_foreign;
-  if (!has(wire::k_flag_delete) || (directory.flags & k_keeps) != 0) {
+  if (!has(wire::k_flag_delete) || (directory.flags & k_keeps) != 0 || m_kept_names.contains(path)) {
     directory.extras.push_back(entry.name);
     return {};
   }
@@ -71,6 +71,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     if (!may) continue;
     m_beside->remove(each.path);
     directory.touched |= is_here;
+    if (is_here) NB_TRY(note_removed(directory, path));
     NB_TRY(m_target.transaction->add(
         txn::Remove{set_path(each.path), m_target.transaction->next_slot(), txn::ident_of(each.stat)}));
   }
@@ -117,8 +118,8 @@ Status Sink::end_listing(SinkDirectory& directory) {
   if (at.where == Where::live) return end_live_directory(directory);
   if (at.where != Where::staged) return {};
   if (!at.below.is_root()) return m_stager->finish_tree_directory(at.spot(), directory.staged->literal);
-  return m_target.transaction->add_end(txn::SetMetadata{set_path(directory.path), directory.staged->ident,
-                                                       directory.staged->literal, directory.staged->literal});
+  return enter_end(directory.path, txn::SetMetadata{set_path(directory.path), directory.staged->ident,
+                                                    directory.staged->literal, directory.staged->literal});
 }
 
 Status Sink::end_live_directory(SinkDirectory& directory) {

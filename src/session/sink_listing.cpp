@@ -34,6 +34,7 @@ Status Sink::on_listing(wire::Listing message) {
   for (std::size_t i = 0; i < message.entries.size(); ++i) {
     const bool shared = next_shared < message.shared.size() && message.shared[next_shared] == i;
     if (shared) ++next_shared;
+    m_following = std::span<const wire::Entry>(message.entries).subspan(i + 1);
     NB_TRY(on_entry(directory, std::move(message.entries[i]), shared));
   }
   if (!message.last) return {};
@@ -85,6 +86,8 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
   if ((directory.flags & wire::k_directory_implied) != 0) {
     if (directory.location.where != Where::live) return std::nullopt;
     NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
+    NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
+    if (other && is_reserved_name(*other)) return std::nullopt;
     NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
     if (!one || one->entries.empty()) return std::nullopt;
     ++m_live_entries;

@@ -37,11 +37,7 @@ Result<bool> Sink::may_stage(SinkDirectory& directory, const wire::Entry& entry,
   if (directory.location.where != Where::live) return true;
   NB_TRY_ASSIGN(const bool may, open_up(directory));
   if (!may || present != nullptr) return may;
-  const RelPath path = directory.path.child(entry.name);
-  NB_TRY_ASSIGN(fs::Directory * parent, live(directory.path));
-  const Status taken = m_stager->check_name(*parent, set_path(path));
-  NB_TRY(per_file(taken, path));
-  return taken.has_value();
+  return takes_name(directory.path.child(entry.name));
 }
 
 // What is here under no name: linked at the end, wanted, or made at once.

@@ -106,6 +106,13 @@ struct PendingLink {
   std::optional<txn::Ident> replaced;
 };
 
+// A new name that may enter when another one, the same to this file system, has gone.
+struct WaitingName {
+  std::string other;
+  std::optional<txn::Place> place;      // once it is staged
+  std::optional<txn::SetMetadata> end;  // of a directory
+};
+
 // The file that content messages are about.
 struct Incoming {
   wire::FileKey key;

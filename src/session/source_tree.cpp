@@ -54,7 +54,7 @@ Status SourceTree::add(const std::string& source, const std::optional<std::strin
   std::unique_ptr<fs::Directory> directory = std::move(path.handle);
   if (path.name) {
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
-    m_single_name = stat.type == fs::FileType::directory ? std::nullopt : path.name;
+    m_is_single_file = stat.type != fs::FileType::directory;
   }
   m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name), source, nullptr});
   return {};
@@ -75,7 +75,7 @@ Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
     tree.m_problems.push_back(std::move(error));
   }
   if (tree.m_roots.empty()) return tl::make_unexpected(tree.m_problems.front());
-  if (sources.size() != 1) tree.m_single_name.reset();
+  if (sources.size() != 1) tree.m_is_single_file = false;
   return tree;
 }
 

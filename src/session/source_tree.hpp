@@ -41,7 +41,7 @@ class SourceTree {
 
   [[nodiscard]] SourceDirectory root() const;
   [[nodiscard]] bool implied_root() const;                       // no source gives the root its content
-  [[nodiscard]] const std::optional<std::string>& single_name() const { return m_single_name; }
+  [[nodiscard]] bool is_single_file() const { return m_is_single_file; }
   [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
   // Absolute path of the file system object at `path`, for messages and the record of mount points.
   [[nodiscard]] std::string absolute(const SourceDirectory& directory) const;
@@ -74,7 +74,7 @@ class SourceTree {
   Result<SourceListing> list_root(scan::Lister& lister);
 
   std::vector<Root> m_roots;
-  std::optional<std::string> m_single_name;
+  bool m_is_single_file = false;
   std::vector<Error> m_problems;
   std::shared_ptr<std::vector<Error>> m_trouble = std::make_shared<std::vector<Error>>();
   // The directory opened last: listings and files come in runs from one directory.

@@ -48,8 +48,7 @@ std::vector<gid_t> own_groups() {
 }  // namespace
 
 Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter, KeptBeside* beside)
-    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()),
-      m_names(set.control().file_system_identity() ? Names::all_taken : Names::some_refused) {}
+    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()) {}
 
 Spot Stager::new_spot() {
   Spot spot;
@@ -247,39 +246,6 @@ Result<fs::Metadata> Stager::literal_for(fs::FileType type, const fs::Metadata& 
   NB_TRY(type == fs::FileType::directory ? slots.remove_directory(name) : slots.remove_file(name));
   if (!staged) return tl::make_unexpected(staged.error());
   return std::move(staged->literal);
-}
-
-Result<fs::Directory*> Stager::name_probe(const RelPath& parent) {
-  if (m_probe && m_probed == parent) return m_probe.get();
-  NB_TRY(end_name_checks());
-  m_probe_slot = txn::Transaction::slot_name(m_transaction.next_slot());
-  NB_TRY_ASSIGN(m_probe, m_transaction.slots().create_directory(m_probe_slot));
-  m_probed = parent;
-  return m_probe.get();
-}
-
-Status Stager::end_name_checks() {
-  if (!m_probe) return {};
-  m_probe.reset();
-  return fs::remove_tree(m_transaction.slots(), m_probe_slot);
-}
-
-Status Stager::check_name(fs::Directory& parent, const RelPath& set_path) {
-  if (m_names == Names::all_taken) return {};
-  const std::string name(set_path.name());
-  if (parent.stat_at(name)) {
-    NB_TRY_ASSIGN(const auto names, parent.list());
-    const auto same = [&name](const fs::NamedType& each) { return each.name == name; };
-    if (std::any_of(names.begin(), names.end(), same)) return {};
-    return fail(Errc::exists, "under a name that is the same to this file system");
-  }
-  NB_TRY_ASSIGN(fs::Directory * probe, name_probe(set_path.parent()));
-  const auto made = probe->create_file(name);
-  if (made) return {};
-  const Error& error = made.error();
-  const bool is_name = error.code == Errc::not_found || error.code == Errc::path || error.code == Errc::not_permitted ||
-                       error.code == Errc::unsupported || error.sys_errno == EINVAL || error.sys_errno == EILSEQ;
-  return is_name ? fail(Errc::path, "name", error.sys_errno) : tl::make_unexpected(error);
 }
 
 bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }

@@ -83,13 +83,6 @@ class Stager {
   // What a live file or directory would literally get if it were given `meta` (tried on a probe in the stage).
   Result<fs::Metadata> literal_for(fs::FileType type, const fs::Metadata& meta, const std::string& path);
 
-  // Whether this file system takes the name of `set_path` in the live directory `parent`, and in one with the other new
-  // names there: it may refuse characters, or hold two names to be the same. Tried in the stage, so that the commit does
-  // not meet it; file systems that take every name (those with an identity) are not asked. Errc::exists or path if not.
-  Status check_name(fs::Directory& parent, const RelPath& set_path);
-  // Nothing more will be asked.
-  Status end_name_checks();
-
   // This process may change the metadata of such a live file.
   [[nodiscard]] static bool may_change(const fs::Stat& stat);
 
@@ -107,7 +100,6 @@ class Stager {
   Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
   void note(const fs::Kept& kept, fs::FileType actual, const std::string& path);
   Result<StagedNode> linked(const Spot& spot);
-  Result<fs::Directory*> name_probe(const RelPath& parent);
 
   txn::FileSet& m_set;
   txn::Transaction& m_transaction;
@@ -119,11 +111,6 @@ class Stager {
   bool m_cached_inherits = false;
   PlainMetadata m_plain;
   const std::vector<gid_t> m_groups;        // that this process may give to its files
-  enum class Names : std::uint8_t { all_taken, some_refused };
-  const Names m_names;
-  std::unique_ptr<fs::Directory> m_probe;   // in the stage, with the new names of m_probed
-  std::string m_probe_slot;
-  RelPath m_probed;
   std::uint64_t m_check_bytes = 0;
   std::uint64_t m_kept_aside = 0;
   std::set<std::string> m_lost_kinds;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/user_path.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "base/rel_path.hpp"
+#include "base/text.hpp"
 #include "fs/path_root.hpp"
 #include "fs/posix_directory.hpp"
 
@@ -36,8 +39,14 @@ bool means_content(const std::string& source) {
   return last == "." || last == "..";
 }
 
+// Where case is ignored another spelling leads there too, and the kernel calls it what the user called it.
+bool is_nearly_reserved(std::string_view name) {
+  return equals_ignoring_case(name, k_control_name) || equals_ignoring_case(name, k_control_new_name);
+}
+
 Status check_not_reserved(const std::string& path) {
-  if (!has_reserved_name(path)) return {};
+  const std::vector<std::string_view> names = split(path, '/');
+  if (std::none_of(names.begin(), names.end(), is_nearly_reserved)) return {};
   return fail(Errc::path, path + ": what nbackup keeps beside a file set is neither copied nor written to");
 }
 
@@ -72,7 +81,7 @@ Result<TargetPath> existing(const fs::PathRoot& root, const std::string& path) {
 Result<TargetPath> in_parent(const fs::PathRoot& root, const std::string& path) {
   const Split split = split_last(path);
   NB_TRY_ASSIGN(TargetPath out, existing(root, split.directory));
-  if (!is_safe_name(split.name) || is_reserved_name(split.name)) {
+  if (!is_safe_name(split.name) || is_nearly_reserved(split.name)) {
     return fail(Errc::path, "destination " + path + ": name not usable");
   }
   out.new_name = split.name;

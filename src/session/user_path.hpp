@@ -19,7 +19,7 @@ struct SourcePath {
 
 // `dir/`, `.`, `..`, `dir/.` and `/` mean content; everything else the last component as an entry of its directory.
 // With `stay_within` (a directory) a relative path starts there, and one that leads outside is Errc::path, as is one
-// that names what nbackup keeps beside a file set.
+// that names what nbackup keeps beside a file set, in whatever case.
 Result<SourcePath> resolve_source(const std::string& source, const std::optional<std::string>& stay_within);
 
 // The entry that such a source is about, as written; nothing where it means content.

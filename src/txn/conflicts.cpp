@@ -64,8 +64,12 @@ Status Conflicts::take(fs::Directory& parent, std::string_view name, std::uint64
   // Without its note nobody could tell where the file belongs.
   NB_TRY(to->sync());
   NB_FAILPOINT("txn.conflict.noted");
-  NB_TRY(parent.rename(name, *to, kept, fs::RenameMode::no_replace));
-  return to->sync();
+  const Status moved = parent.rename(name, *to, kept, fs::RenameMode::no_replace);
+  if (moved) return to->sync();
+  if (moved.error().code != Errc::not_found) return moved;
+  NB_TRY(to->remove_file(note));
+  tidy();
+  return {};
 }
 
 Status Conflicts::give_back(std::uint64_t slot, fs::Directory& parent, std::string_view name) {

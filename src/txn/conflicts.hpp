@@ -18,7 +18,8 @@ class Conflicts {
   // `control` outlives this.
   Conflicts(fs::Directory& control, const TxId& id) : m_control(control), m_id(id) {}
 
-  // Moves `name` in `parent`, which is what `path` names, out of the way.
+  // Moves `name` in `parent`, which is what `path` names, out of the way; nothing if it has gone by itself. FUSE says for
+  // a second that a name is there after it has gone by another that is the same to the file system.
   Status take(fs::Directory& parent, std::string_view name, std::uint64_t slot, const RelPath& path);
   // Puts back what take() moved for this slot, if it did and `name` is free.
   Status give_back(std::uint64_t slot, fs::Directory& parent, std::string_view name);

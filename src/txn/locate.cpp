@@ -22,6 +22,15 @@ Result<bool> holds_set(const fs::Directory& directory) {
                               ": run as that user");
 }
 
+// Whether `child`, a directory in `directory`, is what nbackup keeps there, by whatever name it was found.
+bool is_control(const fs::Directory& directory, const fs::Stat& child) {
+  for (const std::string_view name : {k_control_name, nb::k_control_new_name}) {
+    const auto control = directory.stat_at(name);
+    if (control && same_inode(*control, child)) return true;
+  }
+  return false;
+}
+
 // The position in `path` before its last `count` components; 0 if it has fewer.
 std::size_t cut_components(std::string_view path, std::size_t count) {
   std::size_t end = path.size();
@@ -58,9 +67,12 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
   NB_TRY_ASSIGN(const std::string path, fs::real_path_of(*directory));
   NB_TRY_ASSIGN(const fs::Stat asked, directory->stat());
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, directory->reopen());
+  std::optional<fs::Stat> below;
   for (std::size_t climbed = 0; at != nullptr; ++climbed) {
     NB_TRY_ASSIGN(const fs::Stat stat, at->stat());
     if (!fs::same_mount(stat, asked)) break;
+    if (below && is_control(*at, *below)) return fail(Errc::path, path + ": inside the control directory of a file set");
+    below = stat;
     const Result<bool> found = holds_set(*at);
     if (!found && found.error().code == Errc::path) return fail(Errc::path, path + ": " + found.error().context);
     if (found && *found) return found_above(std::move(at), path, climbed, asked);

@@ -19,7 +19,8 @@ struct Located {
 };
 
 // Climbs from `directory`, which `bounds` has opened. The walk stops at another mount or subvolume and at the confining
-// directory, and passes over a `.nbackup` that the effective user does not own; for root such a one is Errc::path.
+// directory, and passes over a `.nbackup` that the effective user does not own; for root such a one is Errc::path, and
+// so is what lies in a control directory, by whatever name of it.
 Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Directory> directory);
 // The same from a path string (symlinks in it are followed). Errc::not_found if it is not there.
 Result<Located> locate_set(const std::string& path, const std::optional<std::string>& stop_at);

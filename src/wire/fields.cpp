@@ -59,10 +59,6 @@ void FieldWriter::path_text(std::uint64_t tag, std::string_view, const std::stri
   if (!value.empty()) raw(tag, as_bytes(value));
 }
 
-void FieldWriter::file_name(std::uint64_t tag, std::string_view, const std::string& value) {
-  if (!value.empty()) raw(tag, as_bytes(value));
-}
-
 void FieldWriter::secret(std::uint64_t tag, std::string_view, const std::vector<std::byte>& value) {
   if (!value.empty()) raw(tag, value);
 }
@@ -171,13 +167,6 @@ void FieldReader::path_text(std::uint64_t tag, std::string_view name, std::strin
   if (!raw) return;
   if (raw->size() > k_max_path_bytes) return fail_with("too long: " + std::string(name));
   if (as_text(*raw).find('\0') != std::string_view::npos) return fail_with("NUL byte in " + std::string(name));
-  value = as_text(*raw);
-}
-
-void FieldReader::file_name(std::uint64_t tag, std::string_view name, std::string& value) {
-  const std::optional<ByteView> raw = find(tag, name, Presence::optional);
-  if (!raw) return;
-  if (!is_sendable_name(as_text(*raw))) return fail_with("unsafe name in " + std::string(name));
   value = as_text(*raw);
 }
 

@@ -26,7 +26,6 @@ class FieldWriter {
   void optional_id(std::uint64_t tag, std::string_view name, const std::optional<Id>& value);
   void label(std::uint64_t tag, std::string_view name, const std::string& value);
   void path_text(std::uint64_t tag, std::string_view name, const std::string& value);
-  void file_name(std::uint64_t tag, std::string_view name, const std::string& value);
   void secret(std::uint64_t tag, std::string_view name, const std::vector<std::byte>& value);
   void list(std::uint64_t tag, std::string_view name, const std::vector<std::string>& value, std::size_t max_count,
             std::size_t max_bytes);
@@ -49,7 +48,6 @@ class FieldReader {
   void optional_id(std::uint64_t tag, std::string_view name, std::optional<Id>& value);
   void label(std::uint64_t tag, std::string_view name, std::string& value);      // k_max_label_bytes
   void path_text(std::uint64_t tag, std::string_view name, std::string& value);  // k_max_path_bytes, no NUL
-  void file_name(std::uint64_t tag, std::string_view name, std::string& value);  // one safe name
   void secret(std::uint64_t tag, std::string_view name, std::vector<std::byte>& value);  // exactly k_secret_bytes
   // Strings without NUL, none of them empty.
   void list(std::uint64_t tag, std::string_view name, std::vector<std::string>& value, std::size_t max_count,

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import time
 import unittest
 from pathlib import Path
@@ -92,6 +93,50 @@ class Behaviour(Case):
         self.assertEqual(head, (self.sink / ".nbackup/head").read_bytes())
         done = items(self.run_ok("push", "-i", "--delete", f"{self.source}/", self.sink))
         self.assertEqual(sorted(planned), sorted(done), "a dry run says what the run then does")
+
+    def test_a_dry_run_counts_alike_in_text_and_json(self) -> None:
+        self._small()
+        (self.source / "counted").write_bytes(b"x" * 100_000)
+        for command, ends in (("push", [f"{self.source}/", self.dir / "never"]),
+                              ("pull", [f"{self.source}/", self.dir / "never"])):
+            with self.subTest(command):
+                text = self.run_ok(command, "-n", "--stats", *ends).stdout.decode()
+                events = [json.loads(line) for line in self.run_ok(command, "-n", "--json", *ends).stdout.splitlines()]
+                count = events[-1]["counts"]["content_bytes"]
+                self.assertGreaterEqual(count, 100_000)
+                self.assertIn(f"File content to transfer, at most: {count:,} bytes", text)
+
+    def test_quiet_with_stats_shows_the_statistics_alone(self) -> None:
+        self._small()
+        outcome = self.run_ok("push", "-q", "--stats", f"{self.source}/", self.sink)
+        self.assertIn(b"Number of entries: ", outcome.stdout)
+        self.assertNotIn(b"nbackup: pushed", outcome.stdout)
+        self.assertEqual(outcome.stderr, b"")
+        self.assertEqual(self.run_ok("push", "-q", f"{self.source}/", self.sink).stdout, b"")
+
+    def test_help_of_a_command(self) -> None:
+        for command in ("push", "verify", "status", "serve"):
+            named = self.run_ok("help", command)
+            self.assertEqual(named.stdout, self.run_ok(command, "--help").stdout)
+            self.assertIn(f"nbackup {command}".encode(), named.stdout)
+        outcome = self.run_code(1, "help", "nonsense")
+        self.assertIn(b"no such command: nonsense", outcome.stderr)
+        self.assertEqual(outcome.stdout, b"")
+
+    def test_a_path_that_is_too_long_says_so(self) -> None:
+        self._small()
+        here = os.open(self.source, os.O_RDONLY | os.O_DIRECTORY)
+        for _ in range(18):
+            os.mkdir("n" * 250, dir_fd=here)
+            below = os.open("n" * 250, os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(self.source)], check=True)
+        outcome = self.run_code(23, "push", f"{self.source}/", self.sink)
+        self.assertIn(b"File name too long", outcome.stderr)
+        self.assertIn(b"A path has at most 4,095 bytes", outcome.stderr)
+        self.assertNotIn(b"Make it readable", outcome.stderr)
 
     def test_itemized_output(self) -> None:
         self._small()

@@ -122,8 +122,35 @@ class Beside(Case):
         outcome = self.run_code(23, "pull", f"{self.pool}/", self.dir / "back")
         self.assertIn(b"kept beside the tree", outcome.stderr)
         outcome = self.run_code(23, "push", "--delete", f"{self.source}/", self.pool)
-        self.assertIn(b"was damaged", outcome.stderr)
+        self.assertIn(f"{self.pool}/.nbackup/kept.db was damaged".encode(), outcome.stderr)
+        self.assertNotIn(b"/proc/self", outcome.stderr)
         self.assert_same_tree(self.source, self.pulled())
+
+    def test_a_store_that_is_gone_is_told_and_made_anew(self) -> None:
+        self.push()
+        (self.pool / ".nbackup/kept.db").unlink()
+        path = f"{self.pool}/.nbackup/kept.db is missing".encode()
+        self.assertIn(path, self.run_code(23, "pull", f"{self.pool}/", self.dir / "back").stderr)
+        self.assertIn(path, self.run_code(23, "push", "-n", f"{self.source}/", self.pool).stderr)
+        self.assertIn(path, self.run_code(23, "push", "--delete", f"{self.source}/", self.pool).stderr)
+        self.assert_same_tree(self.source, self.pulled())
+        self.assertIn("nothing to do", self.push())
+
+    def test_damaged_rows_are_told_and_healed(self) -> None:
+        for sql in ("UPDATE kept SET gone = gone - 1 WHERE path = CAST('plain' AS BLOB)",
+                    "UPDATE kept SET gone = 1 WHERE path = CAST('plain' AS BLOB)",
+                    "UPDATE kept SET since = since + 1000 WHERE path = CAST('plain' AS BLOB)",
+                    "UPDATE kept SET attributes = x'00' WHERE path = CAST('plain' AS BLOB)",
+                    "UPDATE kept SET path = CAST('plaim' AS BLOB) WHERE path = CAST('plain' AS BLOB)"):
+            with self.subTest(sql):
+                self.push()
+                with sqlite3.connect(self.pool / ".nbackup/kept.db") as database:
+                    self.assertEqual(database.execute(sql).rowcount, 1)
+                told = f"in {self.pool}/.nbackup/kept.db was damaged, 1 row".encode()
+                self.assertIn(told, self.run_code(23, "pull", f"{self.pool}/", self.dir / "back").stderr)
+                self.assertIn(told, self.run_code(23, "push", "--delete", f"{self.source}/", self.pool).stderr)
+                self.assert_same_tree(self.source, self.pulled())
+                self.assertIn("nothing to do", self.push())
 
     def test_names_that_are_refused_are_told_and_the_rest_is_committed(self) -> None:
         self.push()

@@ -142,6 +142,19 @@ class NestedSets(Pushed):
                 self.assert_same_tree(self.nested, self.inner)
         self.run_ok("verify", f"{self.source}/sub/", self.inner)
 
+    def test_a_control_directory_without_a_set_is_told(self) -> None:
+        gone = self.sink / "gone"
+        (gone / "deep/.nbackup").mkdir(parents=True)
+        (gone / "deep/.nbackup/journal").write_text("half of something")
+        (gone / "other").write_text("x")
+        for _ in range(2):
+            outcome = self.run_code(opt.PARTIAL, *self.push("--delete"))
+            self.assertEqual(outcome.stderr.count(b"delete gone/deep/: .nbackup in it"), 1, outcome.text)
+            self.assertEqual(os.listdir(gone), ["deep"])
+        shutil.rmtree(gone / "deep/.nbackup")
+        self.run_ok(*self.push("--delete"))
+        self.assertFalse(gone.exists())
+
     def test_it_is_not_replaced_by_a_file(self) -> None:
         (self.source / "keep").write_text("a file")
         self.run_code(opt.PARTIAL, *self.push("--delete"))

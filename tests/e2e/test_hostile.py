@@ -199,7 +199,7 @@ class Hostile(Case):
         jobs: list[tuple[str, tuple[list[peer.Message], str, int]]] = []
         for path in bad_paths:
             for flags in (0, peer.SINGLE_FILE | peer.IMPLIED_ROOT):
-                said = peer.opening(peer.PUSH, destination=path.encode(), flags=peer.varint(flags), single_name=b"x")
+                said = peer.opening(peer.PUSH, destination=path.encode(), flags=peer.varint(flags))
                 jobs.append((f"push to {path!r}, {flags:#x}", ([said], "lies outside|No such file", 3)))
             if path == "out":
                 continue  # as a source that is the symlink itself, which may be had

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 TYPES = ("ext4", "xfs", "btrfs")
-_MIN_MB = {"ext4": 16, "xfs": 300, "btrfs": 128, "exfat": 16}
+_MIN_MB = {"ext4": 16, "casefold": 16, "xfs": 300, "btrfs": 128, "exfat": 16}
 _MKFS = {
     "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "casefold": ["mkfs.ext4", "-q", "-F", "-O", "casefold", "-E", "encoding=utf8"],  # chattr +F: names ignore case
     "xfs": ["mkfs.xfs", "-q", "-f"],
     "btrfs": ["mkfs.btrfs", "-q", "-f"],
     "exfat": ["mkfs.exfat"],
@@ -33,6 +34,8 @@ def missing(kind: str) -> str | None:
         return "no exfat-fuse"
     if not os.path.exists("/dev/loop-control"):
         return "no loop devices"
+    if kind == "casefold":
+        return missing("ext4") or _missing_casefold()
     if shutil.which(f"mkfs.{kind}") is None:
         return f"no mkfs.{kind}"
     with open("/proc/filesystems", encoding="ascii") as known:
@@ -42,6 +45,13 @@ def missing(kind: str) -> str | None:
             if probe.returncode != 0:
                 return f"the kernel has no {kind}"
     return None
+
+
+def _missing_casefold() -> str | None:
+    """Only a kernel with CONFIG_UNICODE mounts it."""
+    if not os.path.exists("/sys/fs/ext4/features/casefold"):
+        return "the kernel's ext4 does not ignore case"
+    return None if shutil.which("chattr") else "no chattr"
 
 
 class LoopFs:
@@ -68,7 +78,7 @@ class LoopFs:
             if self.kind == "exfat":
                 _run("mount.exfat-fuse", self.device, str(self.mount))
             else:
-                _run("mount", "-t", self.kind, *options, self.device, str(self.mount))
+                _run("mount", "-t", "ext4" if self.kind == "casefold" else self.kind, *options, self.device, str(self.mount))
         except RuntimeError:
             self._detach()
             raise

@@ -93,8 +93,6 @@ def _opens(parts: Parts) -> Iterator[Lie]:
 
     for value, why in ((b"\0", "NUL byte in"), (b"a\0b", "NUL byte in"), (b"x" * 100_000, "too long:")):
         yield lie(f"destination {value[:9]!r}", f"open: {why} destination", "destination", value)
-    for name in (b"..", b"a/b", b"/x", b".nbackup"):
-        yield lie(f"name {name!r}", "unsafe name in single_name", "single_name", name)
     yield lie("unknown flags", "unknown bits in flags", "flags", varint(1 << 40))
     for number in (0, 9):
         yield lie(f"operation {number}", "bad value of operation", "operation", varint(number))
@@ -116,8 +114,6 @@ def _openeds(parts: Parts) -> Iterator[Lie]:
         return Lie("opened", f"opened: {note}", put(parts, at, formed("opened", with_field(body, tags[tag], value))),
                    why)
 
-    for name in (b"..", b".", b"a/b", b"/x", b".nbackup"):
-        yield lie(f"name {name!r}", "opened: unsafe name in single_name", "single_name", name)
     yield lie("a short secret", "opened: bad length of secret", "secret", b"short")
     yield lie("unknown flags", "opened: unknown bits in flags", "flags", varint(1 << 40))
     yield lie("a flag of Open", "opened: unknown bits in flags", "flags", varint(peer.DRY_RUN))

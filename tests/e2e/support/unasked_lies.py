@@ -77,8 +77,6 @@ def whole_as_one(parts: Parts) -> Iterator[Lie]:
     for note, flags in (("a single file", peer.SINGLE_FILE | peer.IMPLIED_ROOT), ("single only", peer.SINGLE_FILE),
                         ("an implied root", peer.IMPLIED_ROOT)):
         changed = with_field(body, peer.OPENED["flags"], varint(flags))
-        if flags & peer.SINGLE_FILE:
-            changed = with_field(changed, peer.OPENED["single_name"], b"authorized_keys")
         yield Lie("unasked", f"content opened as {note}", put(parts, opened, formed("opened", changed)),
                   UNASKED)
 

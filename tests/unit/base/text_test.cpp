@@ -33,3 +33,12 @@ TEST_CASE("numbers and pieces", "[base]") {
   CHECK(split("a,,b", ',') == std::vector<std::string_view>{"a", "", "b"});
   CHECK(split("", ',') == std::vector<std::string_view>{""});
 }
+
+TEST_CASE("equal but for the case of ASCII letters", "[base]") {
+  CHECK(equals_ignoring_case(".nBackup", ".NbACKUP"));
+  CHECK(equals_ignoring_case("", ""));
+  CHECK_FALSE(equals_ignoring_case("a", "ab"));
+  CHECK_FALSE(equals_ignoring_case("@", "`"));
+  CHECK_FALSE(equals_ignoring_case("[", "{"));
+  CHECK_FALSE(equals_ignoring_case("\xc3\x84", "\xc3\xa4"));
+}

@@ -132,6 +132,26 @@ TEST_CASE_METHOD(Fixture, "a row that was damaged is no row", "[cache][kept]") {
   CHECK(found(1, "f").empty());
 }
 
+TEST_CASE_METHOD(Fixture, "a damaged row is told, and goes with the next run", "[cache][kept]") {
+  const std::string damage = GENERATE("gone = 3", "gone = gone - 1", "since = since + 9", "type = 2", "path = x'67'");
+  commit(1, "f", "a");
+  commit(2, "g2", "b");
+  {
+    SQLite::Database database(temp.file("kept.db"), SQLite::OPEN_READWRITE);
+    REQUIRE(database.exec("UPDATE kept SET " + damage + " WHERE path = x'66'") == 1);
+  }
+  const Xattrs doubtful = found(2, "f");
+  CHECK((doubtful.empty() || doubtful == kept("a")));
+  CHECK(warnings.texts.size() == 1);
+  commit(3, "f", "new");
+  CHECK(warnings.texts.size() == 2);
+  CHECK(found(3, "f") == kept("new"));
+  CHECK(found(3, "g2") == kept("b"));
+  CHECK(warnings.texts.size() == 2);
+  SQLite::Database database(temp.file("kept.db"));
+  CHECK(database.execAndGet("SELECT COUNT(*) FROM kept").getInt() == 2);
+}
+
 TEST_CASE_METHOD(Fixture, "a damaged file is told by a reader, and set aside by a writer", "[cache][kept]") {
   commit(1, "f", "old");
   write_file(temp.file("kept.db"), std::string(4096, 'x'));

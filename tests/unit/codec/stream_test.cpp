@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both halves of the stream: what goes in comes out, frame by frame; what is no stream of ours is refused.
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <fstream>
 
 #include "codec/compression.hpp"
 #include "codec/frame_compressor.hpp"
@@ -170,3 +176,29 @@ TEST_CASE("damage in the middle of a stream is an error or other bytes, never a 
     else CHECK(got->size() <= k_limit);
   }
 }
+
+// A sanitizer needs all the address space there is.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("no memory for a window is an error of this machine, not of the peer", "[codec]") {
+  const Bytes frame = foreign_frame(random_content(100'000, 7), 25);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::malloc_trim(0);  // or what other tests have freed would do
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlim_t most = pages * 4096 + (rlim_t{16} << 20);
+    const rlimit limit{most, most};
+    FrameDecompressor decompressor(Windows::large);
+    const bool is_set = ::setrlimit(RLIMIT_AS, &limit) == 0;
+    const auto got = decompressor.decompress(frame, k_limit);
+    const bool is_right = is_set && !got && got.error().code == Errc::io && got.error().sys_errno == ENOMEM;
+    ::_exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif

@@ -58,6 +58,18 @@ TEST_CASE("what belongs to a file set is neither a source nor a destination", "[
         Errc::path);
 }
 
+TEST_CASE("the control directory is known in any case of letters", "[session]") {
+  TempDir dir;
+  put(dir.path("d/.NBackup/tx/f"), "x");
+  put(dir.path("d/.nbackups/f"), "x");
+  for (const char* path : {"d/.NBackup", "d/.NBackup/", "d/.NBackup/tx/f", "d/.NBACKUP.NEW"}) {
+    CHECK(resolve_source(dir.path(path), {}).error().code == Errc::path);
+    CHECK(resolve_target(dir.path(path), SourceShape::single_file, MissingDirectory::leave, {}).error().code ==
+          Errc::path);
+  }
+  CHECK(resolve_source(dir.path("d/.nbackups/"), {}).has_value());
+}
+
 TEST_CASE("a directory that was found stays the one that is used", "[session]") {
   TempDir dir;
   put(dir.path("outside/f"), "x");

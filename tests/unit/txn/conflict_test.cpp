@@ -65,6 +65,31 @@ TEST_CASE("a foreign edit of what is replaced or removed is kept aside and repor
   }
 }
 
+TEST_CASE("a foreign edit that goes by itself is no conflict", "[txn][conflict]") {
+  for (const std::string name : {"c", "n", "d"}) {
+    SimFileSystem disk = rich_disk();
+    at_commit_point(disk, [&disk, name](const SimEvent&) {
+      edit(*disk.root(), name, Edit::replace);
+      disk.on_operation([&disk, name](const SimEvent& later) {
+        const bool is_taken = later.kind == SimOperation::rename && later.path == name &&
+                              later.new_path.find("/conflict/") != std::string::npos;
+        if (is_taken) REQUIRE(disk.root()->remove_file(name));
+      });
+    });
+    const auto result = change(disk);
+    INFO(name << " " << (result ? "ok" : result.error().message()));
+    REQUIRE(result);
+    CHECK(result->generation == 2);
+    CHECK(result->conflicts.empty());
+    const auto root = disk.root();
+    CHECK_FALSE(root->open_directory(k_control_name).value()->stat_at("conflict"));
+    Tree found = read_tree(*root, rich_new(), rich_untouched());
+    std::erase_if(found, [](const auto& each) { return each.first.starts_with("moved-away"); });
+    INFO(show(found));
+    CHECK(found == rich_new());
+  }
+}
+
 TEST_CASE("a recovery that is through says so, whatever has become of the notes", "[txn][conflict]") {
   SimFileSystem disk = rich_disk();
   at_commit_point(disk, [&disk](const SimEvent& event) mutable { disk.die_at(event.number + 1); });

@@ -125,7 +125,6 @@ TEST_CASE("open: every field comes back", "[wire]") {
   CHECK(open.client == "root@nas");
   CHECK(open.flags == (k_flag_delete | k_flag_implied_root));
   CHECK(open.destination == "/pool");
-  CHECK(open.single_name == "file");
   CHECK(open.sources == sample_open().sources);
   CHECK(open.filter_rules == sample_open().filter_rules);
   CHECK(open.max_delete == -1);
@@ -143,9 +142,6 @@ TEST_CASE("open: limits", "[wire]") {
   CHECK(open_refusal([](Open& m) { m.flags = 1 << 13; }) == "open: unknown bits in flags");
   CHECK(open_refusal([](Open& m) { m.destination = std::string(4096, 'x'); }) == "open: too long: destination");
   CHECK(open_refusal([](Open& m) { m.destination = std::string("a\0b", 3); }) == "open: NUL byte in destination");
-  for (const char* name : {"..", ".", "a/b", ".nbackup"}) {
-    CHECK(open_refusal([&](Open& m) { m.single_name = name; }) == "open: unsafe name in single_name");
-  }
   CHECK(open_refusal([](Open& m) { m.sources = {""}; }) == "open: empty (sources)");
   CHECK(open_refusal([](Open& m) { m.sources = {std::string("\0", 1)}; }) == "open: NUL byte (sources)");
   CHECK(open_refusal([](Open& m) { m.sources.assign(k_max_sources, "x"); }) == "accepted");
@@ -184,7 +180,6 @@ TEST_CASE("opened and result: fields come back, limits hold", "[wire]") {
   CHECK(opened.set == sample_opened().set);
   CHECK(opened.generation == 41);
   CHECK(opened.resumes);
-  CHECK(opened_refusal([](Opened& m) { m.single_name = ".nbackup"; }) == "opened: unsafe name in single_name");
   CHECK(opened_refusal([](Opened& m) { m.flags = k_flag_delete; }) == "opened: unknown bits in flags");
   CHECK(opened_refusal([](Opened& m) { m.secret.resize(64); }) == "opened: bad length of secret");
   const Opened empty = decode_message<Opened>({}).value();

@@ -135,7 +135,6 @@ Open sample_open() {
   open.client = "root@nas";
   open.flags = k_flag_delete | k_flag_implied_root;
   open.destination = "/pool";
-  open.single_name = "file";
   open.sources = {"/data", "~/x y"};
   open.filter_rules = {"- *.o", "+ /keep"};
   open.max_delete = -1;
@@ -153,7 +152,6 @@ Opened sample_opened() {
   opened.generation = 41;
   opened.secret = sample_secret();
   opened.flags = k_flag_single_file;
-  opened.single_name = "file";
   opened.resumes = true;
   return opened;
 }

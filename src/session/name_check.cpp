@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/name_check.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.hpp"
+#include "fs/metadata.hpp"
+
+namespace nb::session {
+
+NameCheck::NameCheck(const fs::Directory& root, txn::FileSet* set, txn::Transaction* transaction)
+    : m_transaction(transaction) {
+  // Some of those that have an identity can be made to ignore case (ZFS, ext4): then this file has another name too.
+  const bool folds = set != nullptr && set->control().stat_at("FORMAT");
+  if (root.file_system_identity() && !folds) m_names = Names::all_taken;
+}
+
+bool NameCheck::may_fold(const fs::Directory& parent) const {
+  return m_names == Names::some_refused || parent.folds_case();
+}
+
+Result<std::optional<std::string>> NameCheck::other_name(const fs::Directory& parent, const std::string& name) const {
+  if (!may_fold(parent)) return std::nullopt;
+  const auto stat = parent.stat_at(name);
+  if (!stat) return std::nullopt;
+  NB_TRY_ASSIGN(const auto names, parent.list());
+  std::optional<std::string> other;
+  for (const fs::NamedType& each : names) {
+    if (each.name == name) return std::nullopt;
+    if (equals_ignoring_case(each.name, name)) other = each.name;
+  }
+  if (other) return other;
+  for (const fs::NamedType& each : names) {
+    const auto its = parent.stat_at(each.name);
+    if (!its || its->inode != stat->inode) continue;
+    if (other) return name;
+    other = each.name;
+  }
+  return other ? other : name;
+}
+
+Result<fs::Directory*> NameCheck::probe(const RelPath& parent) {
+  if (m_probe && m_probed == parent) return m_probe.get();
+  NB_TRY(end());
+  m_probe_slot = txn::Transaction::slot_name(m_transaction->next_slot());
+  NB_TRY_ASSIGN(m_probe, m_transaction->slots().create_directory(m_probe_slot));
+  m_probed = parent;
+  return m_probe.get();
+}
+
+Status NameCheck::end() {
+  if (!m_probe) return {};
+  m_probe.reset();
+  return fs::remove_tree(m_transaction->slots(), m_probe_slot);
+}
+
+Status NameCheck::check_new(const RelPath& set_path) {
+  if (m_names == Names::all_taken) return {};
+  NB_TRY_ASSIGN(fs::Directory * directory, probe(set_path.parent()));
+  const auto made = directory->create_file(set_path.name());
+  if (made) return {};
+  const Error& error = made.error();
+  const bool is_name = error.code == Errc::not_found || error.code == Errc::path || error.code == Errc::not_permitted ||
+                       error.code == Errc::unsupported || error.sys_errno == EINVAL || error.sys_errno == EILSEQ;
+  return is_name ? fail(Errc::path, "name", error.sys_errno) : tl::make_unexpected(error);
+}
+
+}  // namespace nb::session
