@@ -41,7 +41,13 @@ CREATE TABLE signature_pieces(
   PRIMARY KEY(signature, piece));
 CREATE TABLE upkeep(id INTEGER PRIMARY KEY CHECK(id = 1), pruned_day INTEGER NOT NULL);
 )sql",
-    k_make_bare_directories};
+    k_make_bare_directories,
+    R"sql(
+CREATE TABLE hosts(
+  host TEXT NOT NULL PRIMARY KEY, cpu_flags INTEGER NOT NULL, met_ns INTEGER NOT NULL,
+  kex TEXT, host_key TEXT, cipher_out TEXT, cipher_in TEXT, mac_out TEXT, mac_in TEXT, compression TEXT,
+  server TEXT) WITHOUT ROWID;
+)sql"};
 
 constexpr std::array k_probes{
     "SELECT uuid, generation, last_push_ns, last_exit, bytes, files FROM known_sets LIMIT 1",
@@ -52,6 +58,8 @@ constexpr std::array k_probes{
     "SELECT signature, piece, data, sum FROM signature_pieces LIMIT 1",
     "SELECT pruned_day FROM upkeep LIMIT 1",
     k_probe_bare_directories,
+    "SELECT host, cpu_flags, met_ns, kex, host_key, cipher_out, cipher_in, mac_out, mac_in, compression, server"
+    " FROM hosts LIMIT 1",
 };
 
 constexpr Schema k_schema{k_migrations, k_probes, PathRule::user};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's file, cache.db: its schema and how to open it. ClientState, HashCache, SignatureMemory and
-// BareDirectories keep their tables in it and share one Store.
+// The client's file, cache.db: its schema and how to open it. ClientState, ClientHosts, HashCache,
+// SignatureMemory and BareDirectories keep their tables in it and share one Store.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace nb::cache {
 
 // The schema that this program writes; PRAGMA user_version. Never renumber: each step is one migration.
-// 1: known sets and mounts. 2: digests and signatures. 3: bare directories.
-inline constexpr int k_client_schema_version = 3;
+// 1: known sets and mounts. 2: digests and signatures. 3: bare directories. 4: hosts.
+inline constexpr int k_client_schema_version = 4;
 
 // Opens or makes the file. Never null.
 std::shared_ptr<Store> open_client_store(std::string path, Warn warn);

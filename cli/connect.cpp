@@ -8,12 +8,12 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/cpu.hpp"
 #include "cli/peer_watch.hpp"
 #include "cli/prompt.hpp"
 #include "cli/signals.hpp"
 #include "ssh/quote.hpp"
 #include "transport/process_stream.hpp"
-#include "transport/ssh_select.hpp"
 #include "transport/throttle.hpp"
 
 namespace nb::cli {
@@ -35,18 +35,23 @@ std::optional<std::string> ssh_config_file(const Settings& settings) {
   return named == nullptr || *named == '\0' ? std::nullopt : std::optional<std::string>(named);
 }
 
-transport::RemoteOptions remote_options(const Settings& settings, const ssh::Host& host, const std::string& command,
+transport::RemoteOptions remote_options(const Settings& settings, const FarHost& host, const std::string& command,
                                         const ConnectionMessages& messages) {
   transport::RemoteOptions options;
-  options.libssh.host = host;
+  options.libssh.host = host.address;
   options.libssh.command = command;
   options.libssh.config_file = ssh_config_file(settings);
   if (settings.connect_timeout) options.libssh.connect_timeout = *settings.connect_timeout;
   options.libssh.write_inactivity = settings.timeout;
+  options.libssh.cpus = {cpu_flags(), host.cpu_flags};
+  options.libssh.demanded = settings.algorithms;
+  options.libssh.security = settings.security;
+  options.libssh.on_warning = messages.on_warning;
   options.libssh.on_stderr = messages.on_remote_line;
   options.libssh.prompt = terminal_prompt();
   options.rsh = settings.rsh;
   options.on_notice = messages.on_notice;
+  options.on_link = messages.on_link;
   return options;
 }
 
@@ -76,18 +81,22 @@ std::string serve_command(const Settings& settings, FarRights rights) {
   return remote_command_line(settings, serve_words(settings, rights));
 }
 
-Result<Stream> open_remote(const Settings& settings, const ssh::Host& host, const std::string& command,
+Result<Stream> open_remote(const Settings& settings, const FarHost& host, const std::string& command,
                            const ConnectionMessages& messages) {
+  if (settings.security == ssh::Security::off) {
+    messages.on_warning("--ssh-security=off: whoever can change packets on the way to " + host.address.name +
+                        " can change what is copied and run commands there as you");
+  }
   auto opened = [&] {
     const ExitOnSignal exit_on_signal;
     return transport::open_remote_stream(remote_options(settings, host, command, messages));
   }();
   NB_TRY_ASSIGN(Stream stream, std::move(opened));
   const FarEnd far_end = far_end_of(*stream);
-  return watch_peer(std::move(stream), {host.name, command, far_end});
+  return watch_peer(std::move(stream), {host.address.name, command, far_end});
 }
 
-session::Connector make_connector(const Settings& settings, const std::optional<ssh::Host>& host, FarRights rights,
+session::Connector make_connector(const Settings& settings, const std::optional<FarHost>& host, FarRights rights,
                                   ConnectionMessages messages, Clock& clock) {
   return [settings, host, rights, messages = std::move(messages), &clock]() -> Result<Stream> {
     auto opened = host ? open_remote(settings, *host, serve_command(settings, rights), messages)

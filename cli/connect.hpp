@@ -11,15 +11,23 @@
 #include "cli/endpoints.hpp"
 #include "cli/settings.hpp"
 #include "session/client.hpp"
+#include "transport/ssh_select.hpp"
 
 namespace nb::cli {
 
 enum class FarRights : std::uint8_t { read_write, read_only };
 
-// Where the connection's own messages go; both may be called from any thread.
+// Where the connection's own messages go. All are set; they may be called from any thread.
 struct ConnectionMessages {
   std::function<void(const std::string&)> on_notice;
+  std::function<void(const std::string&)> on_warning;
+  std::function<void(const transport::RemoteLink&)> on_link;
   std::function<void(std::string_view)> on_remote_line;
+};
+
+struct FarHost {
+  ssh::Host address;
+  std::optional<std::uint64_t> cpu_flags;  // as remembered; unset: never met
 };
 
 // What the remote shell is to run: --remote-path as the user wrote it (it may be "sudo nbackup"), then `words`, quoted.
@@ -29,12 +37,12 @@ std::string remote_command_line(const Settings& settings, const std::vector<std:
 std::string serve_command(const Settings& settings, FarRights rights);
 
 // Opens `command` on `host` once.
-Result<std::unique_ptr<transport::ByteStream>> open_remote(const Settings& settings, const ssh::Host& host,
+Result<std::unique_ptr<transport::ByteStream>> open_remote(const Settings& settings, const FarHost& host,
                                                            const std::string& command,
                                                            const ConnectionMessages& messages);
 
 // For session::run: makes a new connection at each call. `clock` outlives it.
-session::Connector make_connector(const Settings& settings, const std::optional<ssh::Host>& host, FarRights rights,
+session::Connector make_connector(const Settings& settings, const std::optional<FarHost>& host, FarRights rights,
                                   ConnectionMessages messages, Clock& clock);
 
 // "user@host" of this process, for the lock note of a set.

@@ -114,6 +114,7 @@ Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::st
   ends.operation = operation_of(command, sources.front());
   const bool far_sources = ends.operation == wire::Operation::pull;
   ends.host = far_sources ? sources.front().host : destination.host;
+  if (ends.host) ends.host_key = host_key(*ends.host);
   for (const Location& source : sources) {
     NB_TRY_ASSIGN(std::string path, far_sources ? far_path(source) : Result<std::string>(with_slash(source)));
     ends.sources.push_back(std::move(path));

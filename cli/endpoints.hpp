@@ -21,6 +21,7 @@ struct Endpoints {
   std::string shown_destination;
   std::string destination_key;  // cache/client_state.hpp
   std::string source_key;
+  std::string host_key;  // cache/client_hosts.hpp; empty without a host
 };
 
 // Errc::usage for both sides remote, sources on several hosts, or a push or pull the wrong way round.

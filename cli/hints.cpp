@@ -18,6 +18,7 @@ constexpr std::array k_hints{
     Hint{Errc::remote_missing, "Install nbackup there, or say where it is: --remote-path=/opt/nbackup/bin/nbackup"},
     Hint{Errc::connect, "Check the name, the port and that sshd runs there; ssh -v shows what happens."},
     Hint{Errc::auth, "Check that 'ssh -o BatchMode=yes HOST true' works for this user."},
+    Hint{Errc::insecure, "Nothing but the login was sent. Without --ssh-security it is encrypted or fails."},
     Hint{Errc::no_space, "Free some space at the destination and run it again: what was sent is kept and used."},
     Hint{Errc::sync_failed, "The disk or its cable may be failing: look at dmesg there. Nothing was committed."},
     Hint{Errc::protocol, "If the remote shell prints something at login, silence it: ssh HOST true must print nothing."},

@@ -63,6 +63,25 @@ std::string json_start(const RunStart& start) {
   return dump(event);
 }
 
+std::string json_connection(const transport::RemoteLink& link) {
+  Json event = event_of("connection");
+  const bool libssh = link.carrier == ssh::Carrier::libssh;
+  event["carrier"] = libssh ? "libssh" : "program";
+  event["description"] = escape(link.description);
+  if (!link.negotiated) return dump(event);
+  const ssh::Negotiated& made = *link.negotiated;
+  event["security"] = security_name(ssh::security_of(made));
+  event["kex"] = escape(made.kex);
+  event["host_key"] = escape(made.host_key_type);
+  event["cipher_out"] = escape(made.cipher_out);
+  event["cipher_in"] = escape(made.cipher_in);
+  event["mac_out"] = escape(made.mac_out);
+  event["mac_in"] = escape(made.mac_in);
+  event["compression"] = escape(made.compression);
+  event["server"] = escape(made.server_version);
+  return dump(event);
+}
+
 std::string json_phase(wire::PhaseKind phase) {
   Json event = event_of("phase");
   event["phase"] = phase_name(phase);

@@ -15,6 +15,7 @@ namespace nb::cli {
 
 // Each returns one line without its newline.
 std::string json_start(const RunStart& start);
+std::string json_connection(const transport::RemoteLink& link);
 std::string json_phase(wire::PhaseKind phase);
 std::string json_progress(const session::Counts& so_far);
 std::string json_item(const wire::Item& item);
@@ -34,6 +35,7 @@ class JsonReporter final : public Reporter {
   // `out` outlives the reporter.
   JsonReporter(std::FILE* out, JsonProgress progress) : m_out(out), m_progress(progress) {}
   void on_start(const RunStart& start) override { line(json_start(start)); }
+  void on_link(const transport::RemoteLink& link) override { line(json_connection(link)); }
   void on_phase(wire::PhaseKind phase) override { line(json_phase(phase)); }
   void on_progress(const session::Counts& so_far) override;
   void on_item(const wire::Item& item) override { line(json_item(item)); }

@@ -24,6 +24,7 @@ class LogReporter final : public Reporter {
     m_log->info("start: {}{} {}to {}", start.dry_run ? "dry run of " : "", command_row(start.command).name, sources,
                 escape(start.destination));
   }
+  void on_link(const transport::RemoteLink& link) override { m_log->info("connection: {}", link_line(link)); }
   void on_phase(wire::PhaseKind phase) override { m_log->info("phase: {}", phase_name(phase)); }
   void on_progress(const session::Counts&) override {}
   void on_item(const wire::Item& item) override { m_log->info("{}", item_line(item, ItemStyle::itemized)); }

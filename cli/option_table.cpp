@@ -122,6 +122,19 @@ Status set_compression(Settings& settings, Text) {
   return {};
 }
 
+Status set_security(Settings& settings, Text value) {
+  const auto named = ssh::security_from_name(value);
+  if (!named) return fail(Errc::usage, "'" + escape(value) + "' is none of encrypted, integrity and off");
+  settings.security = *named;
+  return {};
+}
+
+template <std::optional<std::string> ssh::AlgorithmLists::*member>
+Status set_algorithms(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.algorithms.*member, ssh::parse_algorithm_list(value));
+  return {};
+}
+
 constexpr std::array k_options{
     OptionRow{"-n,--dry-run", toggle, "", k_writes, k_what, "show what would be done, change nothing",
               set_flag<wire::k_flag_dry_run>},
@@ -163,6 +176,18 @@ constexpr std::array k_options{
               "nbackup on the remote host, if not in PATH", set_text<&Settings::remote_path>},
     OptionRow{"--ssh-config", valued, "FILE", k_connects, k_link, "instead of ~/.ssh/config",
               set_text<&Settings::ssh_config>},
+    OptionRow{"--ssh-security", valued, "LEVEL", k_connects, k_link,
+              "encrypted (default); integrity: readable on the\nwire, not forgeable; off: neither. For trusted\n"
+              "networks; needs nssh there",
+              set_security},
+    OptionRow{"--allow-tampering", toggle, "", k_connects, k_link, "what --ssh-security=off needs beside it",
+              set_true<&Settings::allow_tampering>},
+    OptionRow{"--ciphers", valued, "LIST", k_connects, k_link, "SSH ciphers, best first, with commas between",
+              set_algorithms<&ssh::AlgorithmLists::ciphers>},
+    OptionRow{"--macs", valued, "LIST", k_connects, k_link, "the same for MACs",
+              set_algorithms<&ssh::AlgorithmLists::macs>},
+    OptionRow{"--kex", valued, "LIST", k_connects, k_link, "the same for key exchange methods",
+              set_algorithms<&ssh::AlgorithmLists::kex>},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
     OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",

@@ -93,6 +93,14 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
   return {};
 }
 
+// Nobody is to get there by one slip.
+Status check_security(const Settings& settings) {
+  if (settings.security != ssh::Security::off || settings.allow_tampering) return {};
+  return fail(Errc::usage,
+              "--ssh-security=off lets an attacker on the way change what is copied; if that is meant, "
+              "give --allow-tampering too (--ssh-security=integrity does not need it)");
+}
+
 Status check_count(const CommandRow& row, const Settings& settings) {
   const std::size_t count = settings.arguments.size();
   if (count >= row.fewest_arguments && count <= row.most_arguments) return {};
@@ -128,6 +136,7 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   NB_TRY_ASSIGN(settings.arguments, positionals(app));
   NB_TRY(apply_in_order(app, rows, settings));
   NB_TRY(check_count(row, settings));
+  NB_TRY(check_security(settings));
   return std::optional<Settings>(std::move(settings));
 }
 

@@ -27,6 +27,9 @@ void ReporterGroup::each(const Call& call) {
 void ReporterGroup::on_start(const RunStart& start) {
   each([&](Reporter& to) { to.on_start(start); });
 }
+void ReporterGroup::on_link(const transport::RemoteLink& link) {
+  each([&](Reporter& to) { to.on_link(link); });
+}
 void ReporterGroup::on_phase(wire::PhaseKind phase) {
   each([&](Reporter& to) { to.on_phase(phase); });
 }

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/settings.hpp"
 #include "session/observer.hpp"
+#include "transport/ssh_select.hpp"
 
 namespace nb::cli {
 
@@ -25,11 +27,14 @@ struct RunSummary {
   RunStart start;
   session::RunReport report;
   std::chrono::milliseconds elapsed{0};
+  std::optional<transport::RemoteLink> link = {};  // the last connection; unset where there was no host
 };
 
 class Reporter : public session::Observer {
  public:
   virtual void on_start(const RunStart& start) = 0;
+  // A connection to another host was made; again after each lost one.
+  virtual void on_link(const transport::RemoteLink& link) = 0;
   virtual void on_summary(const RunSummary& summary) = 0;
   // The run ended here; `exit_code` is the process's.
   virtual void on_error(const Error& error, int exit_code) = 0;
@@ -48,6 +53,7 @@ class ReporterGroup final : public Reporter {
   void add(std::unique_ptr<Reporter> reporter);
 
   void on_start(const RunStart& start) override;
+  void on_link(const transport::RemoteLink& link) override;
   void on_phase(wire::PhaseKind phase) override;
   void on_progress(const session::Counts& so_far) override;
   void on_item(const wire::Item& item) override;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/compression.hpp"
+#include "ssh/security.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::cli {
@@ -46,6 +47,9 @@ struct Settings {
   std::optional<std::string> rsh;
   std::optional<std::string> remote_path;
   std::optional<std::string> ssh_config;
+  ssh::Security security = ssh::Security::encrypted;
+  bool allow_tampering = false;
+  ssh::AlgorithmLists algorithms;      // as the user names them
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   std::optional<codec::Compression> compression;  // unsaid: automatic, or off where both ends are this machine
   // Both ends send something every 10 s, even during a long sync, so silence means a dead line. 0: wait for ever.

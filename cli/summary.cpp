@@ -78,6 +78,10 @@ std::string traffic(std::uint64_t bytes, std::uint64_t plain_bytes) {
   return fmt::format("{} ({} before compression)", format_count(bytes), format_count(plain_bytes));
 }
 
+std::string protection(const std::string& cipher, const std::string& mac) {
+  return mac.empty() ? cipher : cipher + " and " + mac;
+}
+
 std::string rate(std::uint64_t bytes, std::chrono::milliseconds elapsed) {
   const auto ms = static_cast<double>(std::max<std::int64_t>(elapsed.count(), 1));
   return format_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) * 1000.0 / ms)) + "/s";
@@ -121,7 +125,19 @@ std::string stats_block(const RunSummary& summary) {
   text += fmt::format("Elapsed: {}, {} on the wire, speedup {:.2f}\n", format_elapsed(whole_seconds(summary)),
                       rate(wire_bytes, summary.elapsed),
                       wire_bytes == 0 ? 1.0 : static_cast<double>(counts.total_bytes) / static_cast<double>(wire_bytes));
+  if (summary.link) text += "Connection: " + link_line(*summary.link) + "\n";
   return text;
+}
+
+std::string link_line(const transport::RemoteLink& link) {
+  if (!link.negotiated) return escape(link.description);
+  const ssh::Negotiated& made = *link.negotiated;
+  const std::string out = protection(made.cipher_out, made.mac_out);
+  const std::string in = protection(made.cipher_in, made.mac_in);
+  const std::string ways = out == in ? "both ways " + out : "sent with " + out + ", received with " + in;
+  std::string text = "libssh, kex " + made.kex + ", host key " + made.host_key_type + ", " + ways;
+  if (!made.compression.empty()) text += ", compression " + made.compression;
+  return escape(text);
 }
 
 std::string error_line(const Error& error) {

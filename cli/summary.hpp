@@ -15,6 +15,10 @@ std::string summary_line(const RunSummary& summary);
 // --stats: several lines in the spirit of rsync's, each ended by a newline.
 std::string stats_block(const RunSummary& summary);
 
+// "libssh, kex curve25519-sha256, host key ssh-ed25519, both ways aes128-gcm@openssh.com, compression none"; for a program
+// its command line. Escaped.
+std::string link_line(const transport::RemoteLink& link);
+
 // "data/x: cannot be read: Permission denied" on one line, escaped.
 std::string error_line(const Error& error);
 

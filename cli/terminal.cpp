@@ -30,6 +30,7 @@ TerminalOptions terminal_options(const Settings& settings) {
   options.show_progress = wanted && is_terminal(stderr);
   // In cron a good run is one line, whatever carrier it took.
   options.show_notices = !settings.quiet && (is_terminal(stderr) || settings.verbosity > 0);
+  options.show_link = !settings.quiet && settings.verbosity > 0;
   options.show_items = !settings.quiet && (settings.verbosity > 0 || settings.itemize ||
                                            settings.command == CommandId::verify);
   const bool coded = settings.itemize || settings.command == CommandId::verify;
@@ -49,6 +50,10 @@ TerminalReporter::TerminalReporter(TerminalOptions options, Clock& clock)
 void TerminalReporter::on_start(const RunStart& start) {
   m_start = start;
   m_began = m_clock.steady();
+}
+
+void TerminalReporter::on_link(const transport::RemoteLink& link) {
+  if (m_options.show_link) message("connection: " + link_line(link));
 }
 
 void TerminalReporter::on_phase(wire::PhaseKind phase) {

@@ -20,6 +20,7 @@ struct TerminalOptions {
   bool show_progress = false;  // err is a terminal and progress is wanted
   bool show_items = false;
   bool show_stats = false;
+  bool show_link = false;      // what the connection uses
   bool show_notices = false;   // somebody is watching, or asked for more
   bool quiet = false;          // errors only
   bool only_errors = false;    // --json: standard output is not ours, not even for the summary
@@ -36,6 +37,7 @@ class TerminalReporter final : public Reporter {
   TerminalReporter& operator=(const TerminalReporter&) = delete;
 
   void on_start(const RunStart& start) override;
+  void on_link(const transport::RemoteLink& link) override;
   void on_phase(wire::PhaseKind phase) override;
   void on_progress(const session::Counts& so_far) override;
   void on_item(const wire::Item& item) override;

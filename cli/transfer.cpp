@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/transfer.hpp"
 
+#include "cache/client_hosts.hpp"
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
 #include "cli/log_reporter.hpp"
@@ -74,7 +75,27 @@ Status Transfer::make_job() {
 
 ConnectionMessages Transfer::messages() {
   return {[this](const std::string& text) { m_reporters.on_notice(text); },
+          [this](const std::string& text) { m_reporters.on_warning(text); },
+          [this](const transport::RemoteLink& link) { on_link(link); },
           [this](std::string_view line) { m_reporters.on_remote_line(line); }};
+}
+
+void Transfer::on_link(const transport::RemoteLink& link) {
+  m_link = link;
+  m_reporters.on_link(link);
+}
+
+std::optional<FarHost> Transfer::far_host() {
+  if (!m_ends.host) return std::nullopt;
+  const auto known = cache::ClientHosts(memory()).find(m_ends.host_key);
+  return FarHost{*m_ends.host, known ? std::optional(known->cpu_flags) : std::nullopt};
+}
+
+// For the order of algorithms next time.
+void Transfer::remember_host(const wire::Hello& hello) {
+  if (!m_ends.host) return;
+  cache::ClientHosts(memory()).record(m_ends.host_key,
+                                      {hello.cpu_flags, m_link ? m_link->negotiated : std::nullopt, m_clock.wall()});
 }
 
 // The other end gets no more than the run needs: a mistake on its side cannot write where nothing is to be written.
@@ -98,7 +119,8 @@ Result<session::RunReport> Transfer::run() {
   cache::SignatureMemory signatures(memory(), m_clock);
   m_job.signatures = &signatures;
   const SteadyTime began = m_clock.steady();
-  const auto connector = make_connector(m_settings, m_ends.host, far_rights(), messages(), m_clock);
+  m_job.on_hello = [this](const wire::Hello& hello) { remember_host(hello); };
+  const auto connector = make_connector(m_settings, far_host(), far_rights(), messages(), m_clock);
   session::RetryPolicy retry;
   retry.attempts = m_settings.retries;
   auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
@@ -107,7 +129,7 @@ Result<session::RunReport> Transfer::run() {
   m_job.signatures = nullptr;
   if (result) {
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);
-    m_reporters.on_summary({m_start, *result, elapsed});
+    m_reporters.on_summary({m_start, *result, elapsed, m_link});
   } else {
     m_reporters.on_error(result.error(), exit_code(result));
   }

@@ -36,6 +36,9 @@ class Transfer {
   Status open_reporters();
   Status make_job();
   ConnectionMessages messages();
+  void on_link(const transport::RemoteLink& link);
+  void remember_host(const wire::Hello& hello);
+  [[nodiscard]] std::optional<FarHost> far_host();
   [[nodiscard]] FarRights far_rights() const;
 
   Settings m_settings;
@@ -45,6 +48,7 @@ class Transfer {
   RunStart m_start;
   ReporterGroup m_reporters;
   std::shared_ptr<cache::Store> m_memory;  // null: not opened yet
+  std::optional<transport::RemoteLink> m_link;
 };
 
 // Prepares and runs without more; reports an error of the preparation too.

@@ -7,20 +7,13 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <algorithm>
+
+#include "transport/libssh_stream.hpp"
 #include "wire/limits.hpp"
 
 namespace nb::cli {
 namespace {
-
-// libssh has no call that lists what it knows, but refuses the name of what it does not.
-bool libssh_knows(ssh_options_e option, const char* name) {
-  const ssh_session session = ::ssh_new();
-  if (session == nullptr) return false;
-  ::ssh_set_log_level(SSH_LOG_NOLOG);
-  const bool known = ::ssh_options_set(session, option, name) == SSH_OK;
-  ::ssh_free(session);
-  return known;
-}
 
 // The channel window is fixed when libssh is built, and told by the headers of our build alone.
 std::string libssh_text() {
@@ -29,10 +22,13 @@ std::string libssh_text() {
 #else
   const std::string window = "libssh's own";
 #endif
-  const auto yes_or_no = [](bool known) { return known ? "yes" : "no"; };
+  const auto known = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end() ? "yes" : "no";
+  };
+  const ssh::AlgorithmNames& names = transport::libssh_algorithms();
   return fmt::format("libssh {} (cipher none: {}, MAC umac: {}, channel window: {})", ::ssh_version(0),
-                     yes_or_no(libssh_knows(SSH_OPTIONS_CIPHERS_C_S, "none")),
-                     yes_or_no(libssh_knows(SSH_OPTIONS_HMAC_C_S, "umac-64-etm@openssh.com")), window);
+                     known(names.ciphers, ssh::k_none),
+                     known(names.macs, "umac-64-etm@openssh.com"), window);
 }
 
 }  // namespace

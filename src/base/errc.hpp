@@ -62,6 +62,7 @@ enum class Errc : std::uint16_t {
   read_only = 40,
   internal = 41,
   nested_set = 42,
+  insecure = 43,
 };
 
 struct ErrcInfo {

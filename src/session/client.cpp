@@ -95,6 +95,7 @@ class Run {
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
     NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, m_job.limits, Side::client));
+    if (m_job.on_hello) m_job.on_hello(peer);
     compress(connection, peer, m_job.options.compression);
     if (m_may_be_committed) {
       NB_TRY_ASSIGN(auto known, ask_for_commit(connection));

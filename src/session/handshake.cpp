@@ -3,19 +3,11 @@
 
 #include <algorithm>
 
+#include "base/cpu.hpp"
 #include "base/version.hpp"
 
 namespace nb::session {
 namespace {
-
-std::uint64_t cpu_flags() {
-#if defined(__x86_64__)
-  constexpr std::uint64_t k_has_aes = 1;
-  return __builtin_cpu_supports("aes") ? k_has_aes : 0;
-#else
-  return 0;
-#endif
-}
 
 wire::Hello our_hello(const Limits& limits) {
   wire::Hello hello;

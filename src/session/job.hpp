@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct Job {
   std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
+  std::function<void(const wire::Hello&)> on_hello = {};  // told what the other end says of itself, each time
   scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
   scan::BareMemory* bare = nullptr;         // of the directories on this side; none: every file is asked. The same
   cache::SignatureMemory* signatures = nullptr;  // push: of what was sent; none: the sink describes what it has. The same

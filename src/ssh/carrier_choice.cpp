@@ -169,6 +169,8 @@ CarrierChoice choose_carrier(const EffectiveConfig& host, const EffectiveConfig&
     if (!is_covered(name, values_of(host, name))) ignored.push_back(spelling(name));
   }
   CarrierChoice choice;
+  choice.effective = host;
+  choice.names_ciphers = std::find(changed.begin(), changed.end(), "ciphers") != changed.end();
   if (ignored.empty()) {
     choice.settings = settings_from(host, changed);
     return choice;

@@ -29,6 +29,8 @@ struct CarrierChoice {
   // given these instead of the configuration files, of which it understands less than OpenSSH does (Match originalhost
   // and final, or an explicit port, for example). Unset where there was no ssh program to ask.
   std::optional<EffectiveConfig> settings;
+  EffectiveConfig effective;   // all that `ssh -G` said; empty where there was no ssh program to ask
+  bool names_ciphers = false;  // whether the configuration does
 };
 
 // Compares the configuration of `host_label` with the empty one. The reason names every directive that libssh would

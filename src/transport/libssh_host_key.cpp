@@ -57,14 +57,20 @@ Status remember(ssh_session session) {
   return session_error(session, Errc::host_key, "write " + known_hosts_file(session));
 }
 
-Status check_unknown(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+Result<ssh::HostKeyTrust> check_unknown(ssh_session session, const LibsshOptions& options, const HostKey& key) {
   const std::string policy = setting(options, "stricthostkeychecking");
-  if (policy == "accept-new" || policy == "false") return remember(session);
+  if (policy == "accept-new" || policy == "false") {
+    NB_TRY(remember(session));
+    return ssh::HostKeyTrust::unverified;
+  }
   const std::string what = subject(session, options, key);
   if (policy != "true" && may_prompt(options)) {
     const auto answer = options.prompt(PromptKind::confirm, what + ", which " + known_hosts_file(session) +
                                                                 " does not know.\nConnect, and remember it (yes/no)? ");
-    if (answer && *answer == "yes") return remember(session);
+    if (answer && *answer == "yes") {
+      NB_TRY(remember(session));
+      return ssh::HostKeyTrust::verified;
+    }
   }
   return fail(Errc::host_key, what + ", which " + known_hosts_file(session) +
                                   " does not know. Compare the fingerprint with the host's own, then accept the key by "
@@ -88,11 +94,11 @@ tl::unexpected<Error> other_type_error(ssh_session session, const LibsshOptions&
 
 }  // namespace
 
-Status verify_host_key(ssh_session session, const LibsshOptions& options) {
+Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptions& options) {
   NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
   switch (ssh_session_is_known_server(session)) {
     case SSH_KNOWN_HOSTS_OK:
-      return {};
+      return ssh::HostKeyTrust::verified;
     case SSH_KNOWN_HOSTS_UNKNOWN:
     case SSH_KNOWN_HOSTS_NOT_FOUND:
       return check_unknown(session, options, key);

@@ -20,7 +20,6 @@ LibsshStream::LibsshStream(LibsshOptions options, SessionPtr session, Fd wake)
     : m_options(std::move(options)),
       m_session(std::move(session)),
       m_wake(std::move(wake)),
-      m_negotiated(read_negotiated(m_session.get())),
       m_address(host_and_port(m_session.get(), m_options)),
       m_stderr(m_options.on_stderr) {}
 
@@ -110,15 +109,24 @@ void LibsshStream::install_callbacks() {
 
 // ---- opening ------------------------------------------------------------------------------------------------------
 
-Status LibsshStream::start() {
+Status LibsshStream::open_channel() {
   const LogScope log(m_options.on_log, m_options.verbosity);
   m_channel.reset(ssh_channel_new(m_session.get()));
   m_event.reset(ssh_event_new());
   if (!m_channel || !m_event) return fail(Errc::internal, "no memory for an ssh channel");
   install_callbacks();
   if (ssh_set_channel_callbacks(m_channel.get(), &m_callbacks) != SSH_OK ||
-      ssh_channel_open_session(m_channel.get()) != SSH_OK ||
-      ssh_channel_request_exec(m_channel.get(), m_options.command.c_str()) != SSH_OK) {
+      ssh_channel_open_session(m_channel.get()) != SSH_OK) {
+    return session_error(m_session.get(), Errc::connect, "open a channel on " + m_address);
+  }
+  // libssh holds the request back until a key exchange has ended: the answer came under the new keys.
+  m_negotiated = read_negotiated(m_session.get(), m_options);
+  return {};
+}
+
+Status LibsshStream::start() {
+  const LogScope log(m_options.on_log, m_options.verbosity);
+  if (ssh_channel_request_exec(m_channel.get(), m_options.command.c_str()) != SSH_OK) {
     return session_error(m_session.get(), Errc::connect, "run a command on " + m_address);
   }
   ssh_set_blocking(m_session.get(), 0);

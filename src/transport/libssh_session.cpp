@@ -7,7 +7,6 @@
 #include <libssh/callbacks.h>
 
 #include <array>
-#include <mutex>
 
 #include "base/text.hpp"
 #include "transport/fd_stream.hpp"
@@ -17,22 +16,9 @@ namespace {
 
 constexpr std::chrono::milliseconds k_default_connect_timeout{30000};
 
-Status init_library() {
-  static std::once_flag once;
-  static int result = SSH_ERROR;
-  std::call_once(once, [] { result = ssh_init(); });
-  if (result != SSH_OK) return fail(Errc::internal, "libssh does not initialize");
-  return {};
-}
-
 void log_line(int /*priority*/, const char* /*function*/, const char* buffer, void* userdata) {
   const auto* on_log = static_cast<const std::function<void(std::string_view)>*>(userdata);
   if (on_log != nullptr && *on_log) (*on_log)(buffer);
-}
-
-Status set_text(ssh_session session, ssh_options_e option, const std::string& value) {
-  if (ssh_options_set(session, option, value.c_str()) == SSH_OK) return {};
-  return session_error(session, Errc::unsupported, "ssh option '" + escape(value) + "'");
 }
 
 Status set_number(ssh_session session, ssh_options_e option, int value) {
@@ -66,7 +52,7 @@ constexpr auto k_mappings = std::to_array<Mapping>({
 // libssh puts each added identity in front, so that the last one set is tried first.
 Status add_identities(ssh_session session, const std::vector<std::string>& files) {
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    NB_TRY(set_text(session, SSH_OPTIONS_ADD_IDENTITY, *file));
+    NB_TRY(set_option_text(session, SSH_OPTIONS_ADD_IDENTITY, *file));
   }
   return {};
 }
@@ -75,7 +61,7 @@ Status apply_settings(ssh_session session, const ssh::EffectiveConfig& settings)
   for (const Mapping& mapping : k_mappings) {
     const auto found = settings.find(mapping.directive);
     if (found == settings.end() || found->second.empty()) continue;
-    NB_TRY(set_text(session, mapping.option, found->second.front()));
+    NB_TRY(set_option_text(session, mapping.option, found->second.front()));
   }
   const auto identities = settings.find("identityfile");
   if (identities != settings.end()) NB_TRY(add_identities(session, identities->second));
@@ -96,18 +82,24 @@ Status apply_configuration(ssh_session session, const LibsshOptions& options) {
   return {};
 }
 
-Status apply_algorithms(ssh_session session, const SshAlgorithms& algorithms) {
-  if (algorithms.ciphers) {
-    NB_TRY(set_text(session, SSH_OPTIONS_CIPHERS_C_S, *algorithms.ciphers));
-    NB_TRY(set_text(session, SSH_OPTIONS_CIPHERS_S_C, *algorithms.ciphers));
-  }
-  if (algorithms.macs) {
-    NB_TRY(set_text(session, SSH_OPTIONS_HMAC_C_S, *algorithms.macs));
-    NB_TRY(set_text(session, SSH_OPTIONS_HMAC_S_C, *algorithms.macs));
-  }
-  if (algorithms.kex) NB_TRY(set_text(session, SSH_OPTIONS_KEY_EXCHANGE, *algorithms.kex));
-  if (algorithms.host_keys) NB_TRY(set_text(session, SSH_OPTIONS_HOSTKEYS, *algorithms.host_keys));
+Status apply_algorithms(ssh_session session, const ssh::AlgorithmLists& lists) {
+  if (lists.ciphers) NB_TRY(set_ciphers(session, *lists.ciphers));
+  if (lists.macs) NB_TRY(set_macs(session, *lists.macs));
+  if (lists.kex) NB_TRY(set_option_text(session, SSH_OPTIONS_KEY_EXCHANGE, *lists.kex));
+  if (lists.host_keys) NB_TRY(set_option_text(session, SSH_OPTIONS_HOSTKEYS, *lists.host_keys));
   return {};
+}
+
+// What gives way to the configuration: our order of what libssh has, and no compression, which nbackup does better.
+Status apply_preferences(ssh_session session, const LibsshOptions& options) {
+  const ssh::AlgorithmNames names = ssh::preferred_algorithms(options.cpus);
+  const ssh::AlgorithmNames& known = libssh_algorithms();
+  ssh::AlgorithmLists lists;
+  lists.ciphers = ssh::as_list(ssh::only_known(names.ciphers, known.ciphers));
+  lists.macs = ssh::as_list(ssh::only_known(names.macs, known.macs));
+  lists.kex = ssh::as_list(ssh::only_known(names.kex, known.kex));
+  NB_TRY(apply_algorithms(session, lists));
+  return set_option_text(session, SSH_OPTIONS_COMPRESSION, std::string(ssh::k_none));
 }
 
 std::chrono::milliseconds connect_timeout(const LibsshOptions& options) {
@@ -129,10 +121,10 @@ Status apply_timeout(ssh_session session, std::chrono::milliseconds timeout) {
 
 // After the configuration: what the user said on the command line wins over it.
 Status apply_explicit(ssh_session session, const LibsshOptions& options) {
-  if (options.host.user) NB_TRY(set_text(session, SSH_OPTIONS_USER, *options.host.user));
-  if (options.host.port) NB_TRY(set_text(session, SSH_OPTIONS_PORT_STR, std::to_string(*options.host.port)));
+  if (options.host.user) NB_TRY(set_option_text(session, SSH_OPTIONS_USER, *options.host.user));
+  if (options.host.port) NB_TRY(set_option_text(session, SSH_OPTIONS_PORT_STR, std::to_string(*options.host.port)));
   NB_TRY(add_identities(session, options.identity_files));
-  if (options.algorithm_rank == AlgorithmRank::above_config) NB_TRY(apply_algorithms(session, options.algorithms));
+  NB_TRY(apply_algorithms(session, options.demanded));
   NB_TRY(apply_timeout(session, connect_timeout(options)));
   NB_TRY(set_number(session, SSH_OPTIONS_NODELAY, 1));
   NB_TRY(set_number(session, SSH_OPTIONS_LOG_VERBOSITY, options.on_log ? options.verbosity : SSH_LOG_NOLOG));
@@ -148,8 +140,10 @@ Errc connect_code(std::string_view text) {
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
-bool authenticates_itself(std::string_view cipher) {
-  return cipher.find("gcm@") != std::string_view::npos || cipher.starts_with("chacha20-poly1305");
+// libssh does not tell what was negotiated: it is known where only one thing was offered.
+std::string compression_of(const LibsshOptions& options) {
+  if (!options.settings) return {};
+  return setting(options, "compression") == "yes" ? "zlib@openssh.com or none" : std::string(ssh::k_none);
 }
 
 }  // namespace
@@ -160,14 +154,33 @@ void SessionDeleter::operator()(ssh_session session) const {
   ssh_free(session);
 }
 
-LogScope::LogScope(const std::function<void(std::string_view)>& on_log, int verbosity) {
+LogScope::LogScope(const std::function<void(std::string_view)>& on_log, int verbosity)
+    : m_outer_userdata(ssh_get_log_userdata()), m_outer_level(ssh_get_log_level()) {
   ssh_set_log_callback(log_line);
   // The callback takes it back as const.
   ssh_set_log_userdata(const_cast<std::function<void(std::string_view)>*>(&on_log));
   ssh_set_log_level(on_log ? verbosity : SSH_LOG_NOLOG);
 }
 
-LogScope::~LogScope() { ssh_set_log_userdata(nullptr); }
+LogScope::~LogScope() {
+  ssh_set_log_userdata(m_outer_userdata);
+  ssh_set_log_level(m_outer_level);
+}
+
+Status set_option_text(ssh_session session, ssh_options_e option, const std::string& value) {
+  if (ssh_options_set(session, option, value.c_str()) == SSH_OK) return {};
+  return session_error(session, Errc::unsupported, "ssh option '" + escape(value) + "'");
+}
+
+Status set_ciphers(ssh_session session, const std::string& list) {
+  NB_TRY(set_option_text(session, SSH_OPTIONS_CIPHERS_C_S, list));
+  return set_option_text(session, SSH_OPTIONS_CIPHERS_S_C, list);
+}
+
+Status set_macs(ssh_session session, const std::string& list) {
+  NB_TRY(set_option_text(session, SSH_OPTIONS_HMAC_C_S, list));
+  return set_option_text(session, SSH_OPTIONS_HMAC_S_C, list);
+}
 
 tl::unexpected<Error> session_error(ssh_session session, Errc code, const std::string& what) {
   const std::string reason = ssh_get_error(session);
@@ -191,36 +204,37 @@ std::string host_and_port(ssh_session session, const LibsshOptions& options) {
 
 Result<SessionPtr> configure_session(const LibsshOptions& options) {
   ignore_sigpipe();
-  NB_TRY(init_library());
+  NB_TRY(init_libssh());
   SessionPtr session(ssh_new());
   if (!session) return fail(Errc::internal, "no memory for an ssh session");
   // Before any file is read: Host and Match look at it.
-  NB_TRY(set_text(session.get(), SSH_OPTIONS_HOST, options.host.name));
-  if (options.host.user) NB_TRY(set_text(session.get(), SSH_OPTIONS_USER, *options.host.user));
-  if (options.algorithm_rank == AlgorithmRank::below_config) {
-    NB_TRY(apply_algorithms(session.get(), options.algorithms));
-  }
+  NB_TRY(set_option_text(session.get(), SSH_OPTIONS_HOST, options.host.name));
+  if (options.host.user) NB_TRY(set_option_text(session.get(), SSH_OPTIONS_USER, *options.host.user));
+  NB_TRY(apply_preferences(session.get(), options));
   NB_TRY(apply_configuration(session.get(), options));
   NB_TRY(apply_explicit(session.get(), options));
+  NB_TRY(arm_switch(session.get(), options));
   return session;
 }
 
 Status connect_session(ssh_session session, const LibsshOptions& options) {
   if (ssh_connect(session) != SSH_OK) {
-    return session_error(session, connect_code(ssh_get_error(session)), "connect to " + host_and_port(session, options));
+    return session_error(session, connect_code(ssh_get_error(session)),
+                         "connect to " + host_and_port(session, options));
   }
   // libssh does not: a program that we start later would keep the connection open behind our back.
   if (::fcntl(ssh_get_fd(session), F_SETFD, FD_CLOEXEC) != 0) return fail_errno("fcntl");
   return {};
 }
 
-SshNegotiated read_negotiated(ssh_session session) {
-  SshNegotiated found;
+ssh::Negotiated read_negotiated(ssh_session session, const LibsshOptions& options) {
+  ssh::Negotiated found;
   found.kex = text_or_empty(ssh_get_kex_algo(session));
   found.cipher_in = text_or_empty(ssh_get_cipher_in(session));
   found.cipher_out = text_or_empty(ssh_get_cipher_out(session));
-  if (!authenticates_itself(found.cipher_in)) found.mac_in = text_or_empty(ssh_get_hmac_in(session));
-  if (!authenticates_itself(found.cipher_out)) found.mac_out = text_or_empty(ssh_get_hmac_out(session));
+  if (!ssh::authenticates_itself(found.cipher_in)) found.mac_in = text_or_empty(ssh_get_hmac_in(session));
+  if (!ssh::authenticates_itself(found.cipher_out)) found.mac_out = text_or_empty(ssh_get_hmac_out(session));
+  found.compression = compression_of(options);
   found.server_version = text_or_empty(ssh_get_serverbanner(session));
   ssh_key key = nullptr;
   if (ssh_get_server_publickey(session, &key) == SSH_OK) {

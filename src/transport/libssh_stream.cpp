@@ -10,16 +10,37 @@
 namespace nb::transport {
 namespace {
 
-Result<SessionPtr> log_in(const LibsshOptions& options) {
+struct LoggedIn {
+  SessionPtr session;
+  ssh::Security allowed = ssh::Security::encrypted;  // what the second key exchange may come to
+};
+
+Result<LoggedIn> log_in(const LibsshOptions& options) {
   const LogScope log(options.on_log, options.verbosity);
   NB_TRY_ASSIGN(SessionPtr session, configure_session(options));
   NB_TRY(connect_session(session.get(), options));
-  NB_TRY(verify_host_key(session.get(), options));
+  // Whatever a configuration file may have named: nobody logs in over `none`.
+  NB_TRY(ssh::check_allowed(read_negotiated(session.get(), options), ssh::Security::encrypted));
+  NB_TRY_ASSIGN(const ssh::HostKeyTrust trust, verify_host_key(session.get(), options));
+  NB_TRY_ASSIGN(const ssh::Security allowed, request_switch(session.get(), options, trust));
   NB_TRY(authenticate(session.get(), options));
-  return session;
+  return LoggedIn{std::move(session), allowed};
+}
+
+// The server ended the session when it was asked for `none`, or the other way of saying no: a new one does not ask.
+Result<std::unique_ptr<LibsshByteStream>> open_encrypted(LibsshOptions options, const Error& refusal) {
+  warn_of_security(options, "the server did not take it (" + refusal.context + "); connecting again, encrypted");
+  options.security = ssh::Security::encrypted;
+  return open_libssh_stream(std::move(options));
 }
 
 }  // namespace
+
+void warn_of_security(const LibsshOptions& options, const std::string& what) {
+  if (!options.on_warning) return;
+  options.on_warning("--ssh-security=" + std::string(ssh::security_name(options.security)) + " for " +
+                     options.host.name + ": " + what);
+}
 
 void LibsshStream::wake_owner() {
   if (std::exchange(m_sleeping, false)) signal_event_fd(m_wake.get());
@@ -102,17 +123,19 @@ PeerEnd LibsshStream::wait_end(std::chrono::milliseconds limit) {
   return end;
 }
 
-std::string LibsshStream::describe() const {
-  std::string text = "libssh " + m_address + " (" + m_negotiated.kex + ", " + m_negotiated.host_key_type + ", " +
-                     m_negotiated.cipher_out;
-  if (!m_negotiated.mac_out.empty()) text += ", " + m_negotiated.mac_out;
-  return text + ")";
-}
+std::string LibsshStream::describe() const { return "libssh " + m_address + " (" + ssh::describe(m_negotiated) + ")"; }
 
 Result<std::unique_ptr<LibsshByteStream>> open_libssh_stream(LibsshOptions options) {
-  NB_TRY_ASSIGN(SessionPtr session, log_in(options));
+  NB_TRY_ASSIGN(LoggedIn logged_in, log_in(options));
   NB_TRY_ASSIGN(Fd wake, make_event_fd());
-  auto stream = std::make_unique<LibsshStream>(std::move(options), std::move(session), std::move(wake));
+  auto stream = std::make_unique<LibsshStream>(options, std::move(logged_in.session), std::move(wake));
+  const Status opened = stream->open_channel();
+  const bool switched = logged_in.allowed != ssh::Security::encrypted;
+  if (!opened && switched) return open_encrypted(std::move(options), opened.error());
+  NB_TRY(opened);
+  NB_TRY(ssh::check_allowed(stream->negotiated(), logged_in.allowed));
+  const std::string shortfall = ssh::shortfall(stream->negotiated(), logged_in.allowed);
+  if (!shortfall.empty()) warn_of_security(options, shortfall);
   NB_TRY(stream->start());
   return stream;
 }

@@ -37,6 +37,8 @@ class LibsshStream final : public LibsshByteStream {
   LibsshStream(const LibsshStream&) = delete;
   LibsshStream& operator=(const LibsshStream&) = delete;
 
+  // Opens the channel, with which a change to `none` that was requested takes place: negotiated() is known then.
+  Status open_channel();
   // Runs the command and starts the owner thread.
   Status start();
 
@@ -46,7 +48,7 @@ class LibsshStream final : public LibsshByteStream {
   void close_now() override;
   PeerEnd wait_end(std::chrono::milliseconds limit) override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] const SshNegotiated& negotiated() const override { return m_negotiated; }
+  [[nodiscard]] const ssh::Negotiated& negotiated() const override { return m_negotiated; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -88,12 +90,12 @@ class LibsshStream final : public LibsshByteStream {
   std::unique_ptr<ssh_event_struct, EventDeleter> m_event;
   ssh_channel_callbacks_struct m_callbacks{};
   Fd m_wake;
-  SshNegotiated m_negotiated;
+  ssh::Negotiated m_negotiated;
   std::string m_address;
   StderrKeeper m_stderr;
-  bool m_draining = false;   // owner only: pump_in() reads by itself, the callback leaves data alone
-  bool m_blocked = false;    // owner only: libssh takes nothing until the session has an event
-  bool m_eof_sent = false;   // owner only
+  bool m_draining = false;  // owner only: pump_in() reads by itself, the callback leaves data alone
+  bool m_blocked = false;   // owner only: libssh takes nothing until the session has an event
+  bool m_eof_sent = false;  // owner only
 
   // Shared, guarded by m_mutex.
   mutable std::mutex m_mutex;

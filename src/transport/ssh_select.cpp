@@ -12,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "ssh/program_options.hpp"
 #include "ssh/quote.hpp"
 
 namespace nb::transport {
@@ -52,13 +53,22 @@ void add_destination(std::vector<std::string>& argv, const ssh::Host& host) {
   argv.push_back(host.name);
 }
 
-Result<ssh::EffectiveConfig> ask_ssh(const SelectOptions& options, const std::optional<std::string>& config_file) {
-  std::vector<std::string> argv{options.ssh_program, "-T", "-G"};
-  if (config_file) argv.insert(argv.end(), {"-F", *config_file});
-  add_destination(argv, options.host);
-  NB_TRY_ASSIGN(const Captured captured, run_and_capture(argv, k_max_config_bytes, options.limit));
+// -F for a command line that has none of its own, which is the user's last word.
+void add_config_file(std::vector<std::string>& argv, const std::optional<std::string>& config_file) {
+  const auto names_file = [](const std::string& word) { return word.starts_with("-F"); };
+  const bool has_own = std::any_of(argv.begin(), argv.end(), names_file);
+  if (config_file && !has_own) argv.insert(argv.end(), {"-F", *config_file});
+}
+
+// What the ssh program of this command line would do for the host.
+Result<ssh::EffectiveConfig> ask_ssh(std::vector<std::string> argv, const ssh::Host& host,
+                                     const std::optional<std::string>& config_file, std::chrono::milliseconds limit) {
+  argv.insert(argv.end(), {"-T", "-G"});
+  add_config_file(argv, config_file);
+  add_destination(argv, host);
+  NB_TRY_ASSIGN(const Captured captured, run_and_capture(argv, k_max_config_bytes, limit));
   if (captured.end.ended_well()) return ssh::parse_effective_config(captured.output);
-  return fail(Errc::usage, "ssh -G " + escape(options.host.name) + ": " + escape(captured.end.stderr_tail));
+  return fail(Errc::usage, "ssh -G " + escape(host.name) + ": " + escape(captured.end.stderr_tail));
 }
 
 std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
@@ -111,13 +121,16 @@ std::vector<std::string> chosen_program(const LibsshOptions& options) {
     words.push_back("-oConnectTimeout=" + std::to_string(std::max<long>(seconds, 1)));
   }
   for (const std::string& file : options.identity_files) words.insert(words.end(), {"-i", file});
-  if (options.algorithm_rank == AlgorithmRank::below_config) return words;  // ssh has no weaker place for them
-  const SshAlgorithms& algorithms = options.algorithms;
-  if (algorithms.ciphers) words.push_back("-oCiphers=" + *algorithms.ciphers);
-  if (algorithms.macs) words.push_back("-oMACs=" + *algorithms.macs);
-  if (algorithms.kex) words.push_back("-oKexAlgorithms=" + *algorithms.kex);
-  if (algorithms.host_keys) words.push_back("-oHostKeyAlgorithms=" + *algorithms.host_keys);
   return words;
+}
+
+// The words of `rsh` with what the command line says about algorithms and --ssh-security.
+std::vector<std::string> with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
+                                       ssh::EffectiveConfig effective) {
+  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, std::move(effective)});
+  if (!asked.obstacle.empty()) warn_of_security(options, asked.obstacle + "; the connection stays encrypted");
+  rsh.insert(rsh.end(), asked.words.begin(), asked.words.end());
+  return rsh;
 }
 
 Result<std::unique_ptr<ByteStream>> open_program(const LibsshOptions& options, const std::vector<std::string>& rsh) {
@@ -129,22 +142,50 @@ Result<std::unique_ptr<ByteStream>> open_program(const LibsshOptions& options, c
   return open_process_stream(std::move(process));
 }
 
-bool program_may_do_better(const Error& error) {
-  return error.code == Errc::auth || error.code == Errc::unsupported;
+bool program_may_do_better(const Error& error) { return error.code == Errc::auth || error.code == Errc::unsupported; }
+
+// The program that nbackup chose, with the user's configuration.
+Result<std::unique_ptr<ByteStream>> open_chosen_program(const LibsshOptions& options,
+                                                        const ssh::CarrierChoice& choice) {
+  std::vector<std::string> words = with_requests(chosen_program(options), options, choice.effective);
+  if (!choice.names_ciphers && !options.demanded.ciphers) {
+    const auto preferences = ssh::program_preferences(options.cpus);
+    words.insert(words.end(), preferences.begin(), preferences.end());
+  }
+  return open_program(options, words);
+}
+
+// The user's own (-e). What it cannot be told is said.
+Result<std::unique_ptr<ByteStream>> open_users_program(const LibsshOptions& options, const std::string& rsh) {
+  NB_TRY_ASSIGN(std::vector<std::string> words, ssh::split_command(rsh));
+  const ssh::AlgorithmLists& demanded = options.demanded;
+  const bool asks = options.security != ssh::Security::encrypted || demanded.ciphers || demanded.macs || demanded.kex;
+  if (!asks) return open_program(options, words);
+  if (!ssh::is_ssh_program(words)) {
+    if (options.on_warning) {
+      options.on_warning("'" + words.front() +
+                         "' is no ssh: --ssh-security, --ciphers, --macs and --kex do not reach it");
+    }
+    return open_program(options, words);
+  }
+  NB_TRY_ASSIGN(auto effective, ask_ssh(words, options.host, options.config_file, SelectOptions{}.limit));
+  return open_program(options, with_requests(std::move(words), options, std::move(effective)));
 }
 
 }  // namespace
 
 Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
-  const auto host = ask_ssh(options, options.config_file);
+  const std::vector<std::string> program{options.ssh_program};
+  const auto host = ask_ssh(program, options.host, options.config_file, options.limit);
   if (!host && host.error().code == Errc::not_found) return choose_without_program(options);
   if (!host) return tl::make_unexpected(host.error());
-  NB_TRY_ASSIGN(const auto empty, ask_ssh(options, "none"));
+  NB_TRY_ASSIGN(const auto empty, ask_ssh(program, options.host, "none", options.limit));
   ssh::CarrierChoice choice = ssh::choose_carrier(*host, empty, options.host.name);
   if (choice.carrier == ssh::Carrier::ssh_program) return choice;
   if (const auto marker = find_marker(*host)) {
-    return ssh::CarrierChoice{ssh::Carrier::ssh_program, *marker + " concerns " + escape(options.host.name) +
-                                                             ": using the ssh program", std::nullopt};
+    choice.carrier = ssh::Carrier::ssh_program;
+    choice.reason = *marker + " concerns " + escape(options.host.name) + ": using the ssh program";
+    choice.settings.reset();
   }
   return choice;
 }
@@ -152,22 +193,18 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
 std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, const ssh::Host& host,
                                            const std::optional<std::string>& config_file, const std::string& command) {
   std::vector<std::string> argv = rsh;
-  const std::string& program = argv.front();
-  const bool is_ssh = program == "ssh" || program.ends_with("/ssh");
-  // The command's own -F is the user's last word.
-  const auto names_file = [](const std::string& word) { return word.starts_with("-F"); };
-  const bool has_own = std::any_of(argv.begin(), argv.end(), names_file);
-  if (config_file && is_ssh && !has_own) argv.insert(argv.end(), {"-F", *config_file});
+  if (ssh::is_ssh_program(argv)) add_config_file(argv, config_file);
   add_destination(argv, host);
   argv.push_back(command);
   return argv;
 }
 
 Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& options) {
-  if (options.rsh) {
-    NB_TRY_ASSIGN(const auto words, ssh::split_command(*options.rsh));
-    return open_program(options.libssh, words);
-  }
+  const auto tell = [&](Result<std::unique_ptr<ByteStream>> opened) {
+    if (opened && options.on_link) options.on_link({ssh::Carrier::ssh_program, (*opened)->describe(), std::nullopt});
+    return opened;
+  };
+  if (options.rsh) return tell(open_users_program(options.libssh, *options.rsh));
   SelectOptions select;
   select.host = options.libssh.host;
   select.config_file = options.libssh.config_file;
@@ -176,14 +213,17 @@ Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& opti
     if (options.on_notice && !text.empty()) options.on_notice(text);
   };
   notice(choice.reason);
-  if (choice.carrier == ssh::Carrier::ssh_program) return open_program(options.libssh, chosen_program(options.libssh));
+  if (choice.carrier == ssh::Carrier::ssh_program) return tell(open_chosen_program(options.libssh, choice));
   LibsshOptions libssh = options.libssh;
   libssh.settings = choice.settings;
   auto stream = open_libssh_stream(std::move(libssh));
-  if (stream) return std::unique_ptr<ByteStream>(std::move(stream).value());
+  if (stream) {
+    if (options.on_link) options.on_link({choice.carrier, (*stream)->describe(), (*stream)->negotiated()});
+    return std::unique_ptr<ByteStream>(std::move(stream).value());
+  }
   if (!choice.settings || !program_may_do_better(stream.error())) return tl::make_unexpected(stream.error());
   notice(stream.error().message() + "; trying the ssh program");
-  return open_program(options.libssh, chosen_program(options.libssh));
+  return tell(open_chosen_program(options.libssh, choice));
 }
 
 }  // namespace nb::transport

@@ -32,10 +32,18 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options);
 std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, const ssh::Host& host,
                                            const std::optional<std::string>& config_file, const std::string& command);
 
+// The connection that was made.
+struct RemoteLink {
+  ssh::Carrier carrier = ssh::Carrier::libssh;
+  std::string description;                    // ByteStream::describe()
+  std::optional<ssh::Negotiated> negotiated;  // unset for a program, which does not tell
+};
+
 struct RemoteOptions {
-  LibsshOptions libssh;                    // host, command and all else; used for either carrier as far as it applies
-  std::optional<std::string> rsh;          // -e: this program instead of choosing
+  LibsshOptions libssh;            // host, command and all else; used for either carrier as far as it applies
+  std::optional<std::string> rsh;  // -e: this program instead of choosing
   std::function<void(const std::string&)> on_notice;  // "ProxyJump is set for rpi4: using the ssh program"
+  std::function<void(const RemoteLink&)> on_link;     // once, when the stream is open
 };
 
 // Everything between an address and a stream: chooses the carrier and opens it. Where libssh could not log in or

@@ -27,7 +27,7 @@ struct Hello {
   std::uint64_t version_max = k_version_max;
   std::uint64_t features = 0;              // Feature bits; unknown ones are ignored
   std::string software;                    // "nbackup 0.1.0", for messages only
-  std::uint64_t cpu_flags = 0;             // bit 0: AES instructions
+  std::uint64_t cpu_flags = 0;             // CpuFlag bits (base/cpu.hpp); unknown ones are ignored
   std::uint64_t listing_credit_bytes = 0;  // listings that may await my answer
   std::uint64_t want_credit = 0;           // wants that may be open at me
   std::uint64_t inline_limit_bytes = 0;    // of a source: files up to this ride with a listing that is taken whole

@@ -101,3 +101,22 @@ TEST_CASE("phases, notices, remote lines and sets", "[cli]") {
   row.age = std::chrono::seconds(5);
   CHECK(one_line(json_status_row(row))["age_seconds"] == 5);
 }
+
+TEST_CASE("a connection's event says what was negotiated", "[cli]") {
+  transport::RemoteLink link{ssh::Carrier::libssh, "libssh h:22", ssh::Negotiated{}};
+  link.negotiated->cipher_in = link.negotiated->cipher_out = "none";
+  link.negotiated->mac_in = link.negotiated->mac_out = "umac-64-etm@openssh.com";
+  link.negotiated->server_version = "SSH-2.0-\xff";
+  const json event = one_line(json_connection(link));
+  CHECK(event["event"] == "connection");
+  CHECK(event["carrier"] == "libssh");
+  CHECK(event["security"] == "integrity");
+  CHECK(event["cipher_out"] == "none");
+  CHECK(event["mac_in"] == "umac-64-etm@openssh.com");
+  CHECK(unescape(event["server"]) == "SSH-2.0-\xff");
+  for (const char* member : {"kex", "host_key", "cipher_in", "mac_out", "compression"}) CHECK(event.contains(member));
+  const json program = one_line(json_connection({ssh::Carrier::ssh_program, "ssh program: ssh h", {}}));
+  CHECK(program["carrier"] == "program");
+  CHECK(program["description"] == "ssh program: ssh h");
+  CHECK_FALSE(program.contains("security"));
+}

@@ -58,7 +58,8 @@ TEST_CASE("every command is in the manual", "[cli]") {
 
 TEST_CASE("every event is in the manual", "[cli]") {
   const std::string text = manual();
-  for (const char* event : {"start", "phase", "progress", "item", "problem", "notice", "remote", "summary", "error", "set"}) {
+  for (const char* event :
+       {"start", "connection", "phase", "progress", "item", "problem", "notice", "remote", "summary", "error", "set"}) {
     INFO(event);
     CHECK(text.find(std::string("\n.It Cm ") + event + "\n") != std::string::npos);
   }

@@ -167,3 +167,27 @@ TEST_CASE("commands are found by name only", "[cli]") {
   CHECK_FALSE(find_command("Push"));
   CHECK_FALSE(find_command("--help"));
 }
+
+TEST_CASE("how secure the connection is to be, and with which algorithms", "[cli]") {
+  const auto plain = parsed(CommandId::push, {"/s", "/d"});
+  CHECK(plain.security == ssh::Security::encrypted);
+  CHECK_FALSE(plain.algorithms.ciphers.has_value());
+  const auto named = parsed(CommandId::pull, {"--ssh-security=integrity", "--ciphers=aes128-ctr,aes256-ctr", "--macs",
+                                              "umac-64-etm@openssh.com", "--kex=curve25519-sha256", "h:/s", "/d"});
+  CHECK(named.security == ssh::Security::integrity);
+  CHECK(named.algorithms.ciphers == "aes128-ctr,aes256-ctr");
+  CHECK(named.algorithms.macs == "umac-64-etm@openssh.com");
+  CHECK(named.algorithms.kex == "curve25519-sha256");
+  CHECK(contains(refused(CommandId::push, {"--ssh-security=none", "/s", "/d"}), "encrypted, integrity and off"));
+  CHECK(contains(refused(CommandId::push, {"--ciphers=none", "/s", "/d"}), "--ssh-security=integrity"));
+  CHECK(contains(refused(CommandId::push, {"--macs=^umac", "/s", "/d"}), "list of algorithm names"));
+}
+
+TEST_CASE("tampering is allowed twice or not at all", "[cli]") {
+  for (const CommandId command : {CommandId::push, CommandId::pull, CommandId::verify}) {
+    CHECK(contains(refused(command, {"--ssh-security=off", "h:/s", "/d"}), "--allow-tampering"));
+    CHECK(parsed(command, {"--allow-tampering", "--ssh-security=off", "h:/s", "/d"}).security == ssh::Security::off);
+  }
+  CHECK(contains(refused(CommandId::init, {"--ssh-security=off", "h:/d"}), "--allow-tampering"));
+  CHECK(parsed(CommandId::recover, {"--ssh-security=off", "--allow-tampering", "h:/d"}).allow_tampering);
+}

@@ -107,3 +107,25 @@ TEST_CASE("the statistics add up", "[cli]") {
   summary.elapsed = std::chrono::milliseconds(0);
   CHECK(stats_block(summary).find("speedup 1.00") != std::string::npos);
 }
+
+TEST_CASE("what a connection uses, on one line", "[cli]") {
+  transport::RemoteLink link{ssh::Carrier::libssh, "libssh h:22 (...)", ssh::Negotiated{}};
+  ssh::Negotiated& made = *link.negotiated;
+  made.kex = "curve25519-sha256";
+  made.host_key_type = "ssh-ed25519";
+  made.cipher_in = made.cipher_out = "aes128-gcm@openssh.com";
+  made.compression = "none";
+  const std::string gcm =
+      "libssh, kex curve25519-sha256, host key ssh-ed25519, both ways aes128-gcm@openssh.com, compression none";
+  CHECK(link_line(link) == gcm);
+  RunSummary summary = push_summary();
+  CHECK(stats_block(summary).find("Connection") == std::string::npos);
+  summary.link = link;
+  CHECK(stats_block(summary).ends_with("\nConnection: " + gcm + "\n"));
+  made.cipher_in = "none";
+  made.mac_in = "umac-64-etm@openssh.com";
+  CHECK(link_line(link) ==
+        "libssh, kex curve25519-sha256, host key ssh-ed25519, sent with aes128-gcm@openssh.com, "
+        "received with none and umac-64-etm@openssh.com, compression none");
+  CHECK(link_line({ssh::Carrier::ssh_program, "ssh program: ssh -x h\n", {}}) == "ssh program: ssh -x h\\012");
+}

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/cpu.hpp"
 #include "ssh/quote.hpp"
 #include "stream_rig.hpp"
 
@@ -25,8 +26,7 @@ using transport::PeerEnd;
 using transport::PromptKind;
 
 std::string server_fingerprint(const PrivateSshd& server) {
-  const auto run =
-      transport::run_and_capture({"ssh-keygen", "-l", "-f", server.dir().path("host_key.pub")}, 4096, 20s);
+  const auto run = transport::run_and_capture({"ssh-keygen", "-l", "-f", server.dir().path("host_key.pub")}, 4096, 20s);
   REQUIRE(run.has_value());
   const std::size_t at = run->output.find("SHA256:");
   return run->output.substr(at, run->output.find(' ', at) - at);
@@ -37,9 +37,9 @@ LibsshOptions with_known_hosts(const TempDir& dir, const std::string& line, cons
   const PrivateSshd& server = shared_sshd();
   write_text_file(dir.path("known_hosts"), line);
   LibsshOptions options = libssh_options(server, "cat");
-  options.config_file = server.bare_client_config(extra + "\nIdentityFile " + server.user_key() +
-                                                  "\nUserKnownHostsFile " + dir.path("known_hosts") +
-                                                  "\nGlobalKnownHostsFile " + dir.path("none"));
+  options.config_file =
+      server.bare_client_config(extra + "\nIdentityFile " + server.user_key() + "\nUserKnownHostsFile " +
+                                dir.path("known_hosts") + "\nGlobalKnownHostsFile " + dir.path("none"));
   return options;
 }
 
@@ -86,30 +86,98 @@ TEST_CASE("the negotiated algorithms are told", "[transport]") {
   CHECK((*stream)->describe().starts_with("libssh backup-host:" + port + " (curve25519-sha256, ssh-ed25519, "));
 }
 
-TEST_CASE("algorithms can be set, and the configuration file wins over preferences", "[transport]") {
+TEST_CASE("the order follows both processors", "[transport]") {
   LibsshOptions options = libssh_options(shared_sshd(), "cat");
-  options.config_file = shared_sshd().client_config("Ciphers aes256-ctr");
-  options.algorithms.ciphers = "aes128-gcm@openssh.com";
-  options.algorithms.macs = "hmac-sha2-512";
-  LibsshOptions forced = options;
+  options.cpus = {k_cpu_aes, k_cpu_aes};
+  LibsshOptions slow_peer = options;
+  slow_peer.cpus.theirs = 0;
   auto stream = open_libssh_stream(std::move(options));
-  REQUIRE(stream.has_value());
-  CHECK((*stream)->negotiated().cipher_out == "aes256-ctr");
-  CHECK((*stream)->negotiated().mac_out == "hmac-sha2-512");
-  forced.algorithm_rank = transport::AlgorithmRank::above_config;
-  stream = open_libssh_stream(std::move(forced));
   REQUIRE(stream.has_value());
   CHECK((*stream)->negotiated().cipher_out == "aes128-gcm@openssh.com");
   CHECK((*stream)->negotiated().mac_out.empty());
+  stream = open_libssh_stream(std::move(slow_peer));
+  REQUIRE(stream.has_value());
+  CHECK((*stream)->negotiated().cipher_in == "chacha20-poly1305@openssh.com");
+}
+
+TEST_CASE("the configuration file wins over our order, and what is demanded over both", "[transport]") {
+  LibsshOptions options = libssh_options(shared_sshd(), "cat");
+  options.config_file = shared_sshd().client_config("Ciphers aes256-ctr");
+  options.cpus = {k_cpu_aes, k_cpu_aes};
+  LibsshOptions demanding = options;
+  auto stream = open_libssh_stream(std::move(options));
+  REQUIRE(stream.has_value());
+  CHECK((*stream)->negotiated().cipher_out == "aes256-ctr");
+  CHECK_FALSE((*stream)->negotiated().mac_out.empty());
+  demanding.demanded.ciphers = "aes128-ctr";
+  demanding.demanded.macs = "hmac-sha2-512";
+  demanding.demanded.kex = "ecdh-sha2-nistp256";
+  stream = open_libssh_stream(std::move(demanding));
+  REQUIRE(stream.has_value());
+  CHECK((*stream)->negotiated().cipher_out == "aes128-ctr");
+  CHECK((*stream)->negotiated().mac_out == "hmac-sha2-512");
+  CHECK((*stream)->negotiated().kex == "ecdh-sha2-nistp256");
 }
 
 TEST_CASE("an algorithm that libssh does not have is unsupported", "[transport]") {
   LibsshOptions options = libssh_options(shared_sshd(), "cat");
-  options.algorithms.ciphers = "no-such-cipher";
+  options.demanded.ciphers = "no-such-cipher";
   CHECK(refused(std::move(options)).code == Errc::unsupported);
   LibsshOptions kex = libssh_options(shared_sshd(), "cat");
-  kex.algorithms.ciphers = "3des-cbc";  // libssh has it, sshd does not
+  kex.demanded.ciphers = "3des-cbc";  // libssh has it, sshd does not
   CHECK(refused(std::move(kex)).code == Errc::unsupported);
+}
+
+TEST_CASE("what libssh has is found out by asking it", "[transport]") {
+  const auto& known = transport::libssh_algorithms();
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  CHECK(has(known.ciphers, "aes128-gcm@openssh.com"));
+  CHECK(has(known.macs, "hmac-sha2-256-etm@openssh.com"));
+  CHECK(has(known.kex, "curve25519-sha256"));
+  CHECK_FALSE(has(known.kex, "sntrup761x25519-sha512"));
+}
+
+TEST_CASE("a server without none: the connection stays encrypted, and that is said once", "[transport]") {
+  const auto security = GENERATE(ssh::Security::integrity, ssh::Security::off);
+  LibsshOptions options = libssh_options(shared_sshd(), "cat");
+  options.security = security;
+  std::vector<std::string> warnings;
+  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  auto stream = open_libssh_stream(std::move(options));
+  REQUIRE(stream.has_value());
+  CHECK((*stream)->negotiated().cipher_out == "chacha20-poly1305@openssh.com");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings.front().starts_with("--ssh-security=" + std::string(ssh::security_name(security)) +
+                                     " for backup-host: "));
+  CHECK(warnings.front().ends_with("; the connection stays encrypted"));
+  const Bytes sent = pattern(1 << 20);
+  REQUIRE((*stream)->write(sent).has_value());
+  REQUIRE((*stream)->finish_writing().has_value());
+  CHECK(read_all(**stream).value() == sent);
+}
+
+TEST_CASE("a host key that was taken without a look is good for encryption only", "[transport]") {
+  const TempDir dir;
+  const std::string policy = GENERATE(as<std::string>{}, "accept-new", "false");
+  std::vector<std::string> warnings;
+  LibsshOptions options = with_settings(dir, "", policy);
+  options.security = ssh::Security::integrity;
+  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  const auto stream = open_libssh_stream(std::move(options));
+  REQUIRE(stream.has_value());
+  CHECK((*stream)->negotiated().cipher_out != "none");
+  CHECK(warnings == std::vector<std::string>{"--ssh-security=integrity for backup-host: nobody has verified the host's "
+                                             "key yet; the connection stays encrypted"});
+}
+
+TEST_CASE("a configuration that libssh reads itself cannot bring none into the login", "[transport]") {
+  LibsshOptions options = libssh_options(shared_sshd(), "cat");
+  options.config_file = shared_sshd().client_config("Ciphers none");
+  // Either libssh does not know the name and passes over the line, or the server has no such cipher.
+  const auto stream = open_libssh_stream(std::move(options));
+  if (stream) CHECK((*stream)->negotiated().cipher_out != "none");
 }
 
 TEST_CASE("the remote shell gets the command as it was meant", "[transport]") {
@@ -231,8 +299,8 @@ TEST_CASE("a person may accept an unknown key, once and for all", "[transport]")
 
 TEST_CASE("anything but yes does not accept", "[transport]") {
   const TempDir dir;
-  const auto answer = GENERATE(std::optional<std::string>{}, std::optional<std::string>{"no"},
-                               std::optional<std::string>{""});
+  const auto answer =
+      GENERATE(std::optional<std::string>{}, std::optional<std::string>{"no"}, std::optional<std::string>{""});
   LibsshOptions options = with_known_hosts(dir, "");
   options.prompt = [&](PromptKind, const std::string&) { return answer; };
   CHECK(refused(std::move(options)).code == Errc::host_key);
@@ -259,8 +327,8 @@ TEST_CASE("a key file with a passphrase is asked for on a terminal only", "[tran
   make_key(dir.path("locked"), "open sesame");
   shared_sshd().authorize(dir.path("locked.pub"));
   LibsshOptions options = libssh_options(shared_sshd(), "cat");
-  options.config_file = shared_sshd().bare_client_config(
-      "IdentityFile " + dir.path("locked") + "\nUserKnownHostsFile " + shared_sshd().known_hosts());
+  options.config_file = shared_sshd().bare_client_config("IdentityFile " + dir.path("locked") +
+                                                         "\nUserKnownHostsFile " + shared_sshd().known_hosts());
   LibsshOptions wrong = options;
   LibsshOptions silent = options;
   std::vector<PromptKind> kinds;
@@ -279,8 +347,8 @@ TEST_CASE("no accepted key: the message says what the server offers", "[transpor
   const TempDir dir;
   make_key(dir.path("stranger"));
   LibsshOptions options = libssh_options(shared_sshd(), "cat");
-  options.config_file = shared_sshd().bare_client_config(
-      "IdentityFile " + dir.path("stranger") + "\nUserKnownHostsFile " + shared_sshd().known_hosts());
+  options.config_file = shared_sshd().bare_client_config("IdentityFile " + dir.path("stranger") +
+                                                         "\nUserKnownHostsFile " + shared_sshd().known_hosts());
   const Error error = refused(std::move(options));
   CHECK(error.code == Errc::auth);
   CHECK(contains(error.message(), "publickey"));

@@ -2,8 +2,11 @@
 // Choosing a carrier with the real ssh program, and opening what was chosen.
 #include "transport/ssh_select.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
+#include "base/cpu.hpp"
 #include "stream_rig.hpp"
 
 namespace nb::test {
@@ -105,8 +108,8 @@ TEST_CASE("settings mean for libssh what they mean for ssh", "[transport]") {
   // Match originalhost, which libssh's own parser does not know.
   const TempDir dir;
   const std::string inner = read_text_file(shared_sshd().client_config());
-  write_text_file(dir.path("config"), "Match originalhost backup-host\n" + inner.substr(inner.find('\n')) +
-                                          "\nHost *\nPort 1\n");
+  write_text_file(dir.path("config"),
+                  "Match originalhost backup-host\n" + inner.substr(inner.find('\n')) + "\nHost *\nPort 1\n");
   std::vector<std::string> notices;
   std::string description;
   CHECK(output_of(remote_options(dir.path("config"), notices), &description) == "here\n");
@@ -135,14 +138,89 @@ TEST_CASE("open_remote_stream by a remote shell of the user's choice", "[transpo
   CHECK(transport::open_remote_stream(options).error().code == Errc::usage);
 }
 
+TEST_CASE("what was connected is told", "[transport]") {
+  std::vector<std::string> notices;
+  std::vector<transport::RemoteLink> links;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.on_link = [&](const transport::RemoteLink& link) { links.push_back(link); };
+  output_of(options);
+  options.rsh = "ssh";
+  output_of(options);
+  REQUIRE(links.size() == 2);
+  CHECK(links[0].carrier == ssh::Carrier::libssh);
+  REQUIRE(links[0].negotiated.has_value());
+  CHECK(links[0].negotiated->kex == "curve25519-sha256");
+  CHECK(links[0].negotiated->compression == "none");
+  CHECK(links[1].carrier == ssh::Carrier::ssh_program);
+  CHECK(links[1].description.starts_with("ssh program: ssh "));
+  CHECK_FALSE(links[1].negotiated.has_value());
+}
+
+TEST_CASE("demanded algorithms and the policy reach an ssh program of the user's choice", "[transport]") {
+  std::vector<std::string> notices;
+  std::vector<std::string> warnings;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.rsh = "ssh";
+  options.libssh.demanded.ciphers = "aes256-ctr";
+  options.libssh.security = ssh::Security::integrity;
+  options.libssh.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  std::string description;
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.find(" -oCiphers=aes256-ctr ") != std::string::npos);
+  // The machine's own ssh, which has no such option.
+  CHECK(description.find("PostAuthNone") == std::string::npos);
+  CHECK(warnings == std::vector<std::string>{"--ssh-security=integrity for backup-host: this ssh program has no option "
+                                             "PostAuthNone; the connection stays encrypted"});
+}
+
+TEST_CASE("an ssh program that has PostAuthNone is given it", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("ssh"),
+                  "#!/bin/sh\ncase \" $* \" in *\" -G \"*) echo 'postauthnone no'; echo 'stricthostkeychecking ask';; "
+                  "*) echo \"$@\";; esac\n");
+  REQUIRE(::chmod(dir.path("ssh").c_str(), 0755) == 0);
+  std::vector<std::string> notices;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.rsh = dir.path("ssh");
+  options.libssh.security = ssh::Security::off;
+  CHECK(output_of(options).find("-oPostAuthNone=cipher-and-mac") == 0);
+}
+
+TEST_CASE("what is no ssh gets no option of ours, and the user is told", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("shell"), "#!/bin/sh\necho \"$1\"\n");
+  REQUIRE(::chmod(dir.path("shell").c_str(), 0755) == 0);
+  std::vector<std::string> notices;
+  std::vector<std::string> warnings;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.rsh = dir.path("shell");
+  options.libssh.demanded.macs = "hmac-sha2-256";
+  options.libssh.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  CHECK(output_of(options) == "backup-host\n");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings.front().ends_with("is no ssh: --ssh-security, --ciphers, --macs and --kex do not reach it"));
+}
+
+TEST_CASE("the ssh program that was chosen knows of AES instructions on both ends", "[transport]") {
+  std::vector<std::string> notices;
+  RemoteOptions options = remote_options(shared_sshd().client_config("IdentitiesOnly yes"), notices);
+  options.libssh.cpus = {k_cpu_aes, k_cpu_aes};
+  std::string description;
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.find(" -oCiphers=^aes128-gcm@openssh.com") != std::string::npos);
+  options.libssh.config_file = shared_sshd().client_config("IdentitiesOnly yes\nCiphers aes256-ctr");
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.find("Ciphers") == std::string::npos);
+}
+
 TEST_CASE("where libssh cannot log in, the ssh program gets a try and says why it failed", "[transport]") {
   const TempDir dir;
   make_key(dir.path("stranger"));
   std::vector<std::string> notices;
-  const auto options = remote_options(
-      shared_sshd().bare_client_config("IdentityFile " + dir.path("stranger") + "\nUserKnownHostsFile " +
-                                       shared_sshd().known_hosts()),
-      notices);
+  const auto options =
+      remote_options(shared_sshd().bare_client_config("IdentityFile " + dir.path("stranger") + "\nUserKnownHostsFile " +
+                                                      shared_sshd().known_hosts()),
+                     notices);
   auto stream = transport::open_remote_stream(options);
   REQUIRE(stream.has_value());
   CHECK(read_all(**stream)->empty());
@@ -156,10 +234,10 @@ TEST_CASE("where libssh cannot log in, the ssh program gets a try and says why i
 TEST_CASE("a host key that is not known is not handed on to the ssh program", "[transport]") {
   const TempDir dir;
   std::vector<std::string> notices;
-  const auto options = remote_options(
-      shared_sshd().bare_client_config("IdentityFile " + shared_sshd().user_key() + "\nUserKnownHostsFile " +
-                                       dir.path("known_hosts")),
-      notices);
+  const auto options =
+      remote_options(shared_sshd().bare_client_config("IdentityFile " + shared_sshd().user_key() +
+                                                      "\nUserKnownHostsFile " + dir.path("known_hosts")),
+                     notices);
   const auto stream = transport::open_remote_stream(options);
   REQUIRE_FALSE(stream.has_value());
   CHECK(stream.error().code == Errc::host_key);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ssh/program_options.hpp"
+
+#include <array>
+
+namespace nb::ssh {
+namespace {
+
+constexpr std::string_view k_post_auth_none = "postauthnone";
+
+// A connection that carries, or may carry, anything else stays encrypted; one that is shared is as its owner made it.
+constexpr auto k_nothing_beside = std::to_array<const char*>(
+    {"-oControlMaster=no", "-oControlPath=none", "-oForwardAgent=no", "-oForwardX11=no", "-oClearAllForwardings=yes"});
+
+std::string first_value(const EffectiveConfig& config, std::string_view name) {
+  const auto found = config.find(name);
+  return found == config.end() || found->second.empty() ? "" : found->second.front();
+}
+
+std::string obstacle(const EffectiveConfig& effective) {
+  if (effective.find(k_post_auth_none) == effective.end()) return "this ssh program has no option PostAuthNone";
+  const std::string checking = first_value(effective, "stricthostkeychecking");
+  // As `ssh -G` prints yes and ask.
+  if (checking != "true" && checking != "ask") return "StrictHostKeyChecking lets unknown host keys pass";
+  return {};
+}
+
+}  // namespace
+
+bool is_ssh_program(const std::vector<std::string>& words) {
+  return !words.empty() && (words.front() == "ssh" || words.front().ends_with("/ssh"));
+}
+
+ProgramOptions program_options(const ProgramRequest& request) {
+  ProgramOptions options;
+  const auto add = [&](const char* option, const std::optional<std::string>& value) {
+    if (value) options.words.push_back(option + *value);
+  };
+  add("-oCiphers=", request.demanded.ciphers);
+  add("-oMACs=", request.demanded.macs);
+  add("-oKexAlgorithms=", request.demanded.kex);
+  add("-oHostKeyAlgorithms=", request.demanded.host_keys);
+  if (request.security == Security::encrypted) return options;
+  options.obstacle = obstacle(request.effective);
+  if (!options.obstacle.empty()) return options;
+  add("-oPostAuthNone=", request.security == Security::off ? "cipher-and-mac" : "cipher");
+  options.words.insert(options.words.end(), k_nothing_beside.begin(), k_nothing_beside.end());
+  return options;
+}
+
+std::vector<std::string> program_preferences(const CpuPair& cpus) {
+  if (!both_have_aes(cpus)) return {};
+  return {"-oCiphers=^" + preferred_algorithms(cpus).ciphers.front()};
+}
+
+}  // namespace nb::ssh

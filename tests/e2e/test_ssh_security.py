@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which SSH algorithms a run uses, and what becomes of a wish for less than encryption."""
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import nssh
+from support import options as opt
+from support.run import BINARY, FULL, Case, Outcome
+from support.sshd import HOST
+from support.tcpproxy import TcpProxy
+
+GCM = "aes128-gcm@openssh.com"
+CHACHA = "chacha20-poly1305@openssh.com"
+UMAC = "umac-64-etm@openssh.com"
+MARKER = b"<a text that can be found on the wire>"
+CIPHER = nssh.SAFE + "PostAuthNone cipher\n"
+BOTH = nssh.SAFE + "PostAuthNone cipher-and-mac\n"
+OFF = ("--ssh-security=off", "--allow-tampering")
+
+
+def has_aes() -> bool:
+    flags = Path("/proc/cpuinfo").read_text().split()
+    return "aes" in flags
+
+
+def connection(outcome: Outcome) -> dict[str, str]:
+    """The last event about a connection of a run with --json."""
+    events = [json.loads(line) for line in outcome.stdout.splitlines()]
+    return [event for event in events if event["event"] == "connection"][-1]
+
+
+class SshCase(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.dir / "source"
+        self.source.mkdir()
+        (self.source / "file").write_bytes(b"0123456789abcdef" * 4096)
+        self.sink = self.dir / "sink"
+
+    def push(self, *words: str, carrier: str = "libssh", code: int = 0) -> Outcome:
+        options = self.world.carrier_options(carrier)
+        return self.run_code(code, "push", *options, *words, f"{self.source}/", self.world.far(self.sink, carrier))
+
+    def connection(self, *words: str) -> dict[str, str]:
+        return connection(self.push("--json", *words))
+
+    def configure(self, lines: str) -> None:
+        """Puts lines in front of the client's configuration."""
+        config = self.world.sshd.config
+        config.write_text(f"{lines}\n" + config.read_text())
+
+    def memory(self, sql: str) -> list[tuple[object, ...]]:
+        database = sqlite3.connect(self.dir / "cache/nbackup/cache.db")
+        try:
+            with database:
+                return database.execute(sql).fetchall()
+        finally:
+            database.close()
+
+
+class Order(SshCase):
+    """Who decides about the algorithms: the command line, then the configuration, then both processors."""
+
+    def test_a_host_that_was_never_met_gets_chacha20(self) -> None:
+        made = self.connection()
+        self.assertEqual((made["cipher_out"], made["cipher_in"]), (CHACHA, CHACHA))
+        self.assertEqual((made["mac_out"], made["mac_in"]), ("", ""))
+        self.assertEqual((made["kex"], made["host_key"], made["compression"]),
+                         ("curve25519-sha256", "ssh-ed25519", "none"))
+        self.assertEqual((made["carrier"], made["security"]), ("libssh", "encrypted"))
+
+    def test_the_next_connection_follows_both_processors(self) -> None:
+        self.push()
+        [(host, flags, cipher)] = self.memory("SELECT host, cpu_flags, cipher_out FROM hosts")
+        self.assertEqual((host, flags & 1, cipher), (HOST, int(has_aes()), CHACHA))
+        best = GCM if has_aes() else CHACHA
+        self.assertEqual(self.connection()["cipher_out"], best)
+        self.assertEqual(self.memory("SELECT cipher_out FROM hosts"), [(best,)])
+        self.memory("UPDATE hosts SET cpu_flags = 0")  # as if it had no AES instructions
+        self.assertEqual(self.connection()["cipher_out"], CHACHA)
+        self.assertEqual(self.connection()["cipher_out"], best, "it said so again")
+
+    def test_pull_and_verify_remember_and_report_too(self) -> None:
+        self.push()
+        options = self.world.carrier_options("libssh")
+        far = self.world.far(f"{self.sink}/", "libssh")
+        best = GCM if has_aes() else CHACHA
+        pulled = self.run_ok("pull", "--json", *options, far, self.dir / "back")
+        verified = self.run_ok("verify", "--json", *options, f"{self.source}/", far)
+        for outcome in (pulled, verified):
+            self.assertEqual(connection(outcome)["cipher_in"], best)
+
+    def test_the_configuration_wins_over_our_order(self) -> None:
+        self.configure("Ciphers aes256-ctr\nMACs hmac-sha2-512\nKexAlgorithms ecdh-sha2-nistp384")
+        made = self.connection()
+        self.assertEqual(made["cipher_out"], "aes256-ctr")
+        self.assertEqual(made["mac_in"], "hmac-sha2-512")
+        self.assertEqual(made["kex"], "ecdh-sha2-nistp384")
+
+    def test_the_command_line_wins_over_the_configuration(self) -> None:
+        self.configure(f"Ciphers {GCM}\nMACs hmac-sha2-512\nKexAlgorithms ecdh-sha2-nistp384")
+        made = self.connection("--ciphers=aes192-ctr,aes128-ctr", "--macs=hmac-sha2-256", "--kex=ecdh-sha2-nistp256")
+        self.assertEqual(made["cipher_in"], "aes192-ctr")
+        self.assertEqual(made["mac_out"], "hmac-sha2-256")
+        self.assertEqual(made["kex"], "ecdh-sha2-nistp256")
+
+    def test_compression_of_the_configuration_is_reported(self) -> None:
+        self.configure("Compression yes")
+        self.assertEqual(self.connection()["compression"], "zlib@openssh.com or none")
+
+    def test_names_that_the_server_does_not_know(self) -> None:
+        outcome = self.push("--ciphers=3des-cbc", code=opt.CONNECT)
+        self.assertIn("3des-cbc", outcome.text)
+        self.assertFalse(self.sink.exists())
+
+    def test_the_ssh_program_gets_what_is_named(self) -> None:
+        made = connection(self.push("--json", "--ciphers=aes192-ctr", "--macs=hmac-sha2-256", "--kex=ecdh-sha2-nistp256",
+                                    carrier="ssh"))
+        self.assertEqual(made["carrier"], "program")
+        self.assertIn("-oCiphers=aes192-ctr -oMACs=hmac-sha2-256 -oKexAlgorithms=ecdh-sha2-nistp256",
+                      made["description"])
+        self.push("--ciphers=no-such-cipher", carrier="ssh", code=opt.CONNECT)
+
+    def test_the_reports_for_people(self) -> None:
+        verbose = self.push("-v")
+        self.assertRegex(verbose.stderr.decode(), r"nbackup: connection: libssh, kex curve25519-sha256, host key "
+                                                  r"ssh-ed25519, both ways chacha20\S+, compression none\n")
+        self.assertRegex(self.push("--stats").stdout.decode(), r"(?m)^Connection: libssh, kex curve25519-sha256, ")
+        self.assertNotIn("curve25519", self.push().text.split("\n", 1)[1])
+
+
+class Fallback(SshCase):
+    """Where `none` cannot be had the run goes on encrypted, and says so on one line."""
+
+    def assert_encrypted(self, outcome: Outcome, reason: str) -> None:
+        lines = [line for line in outcome.stderr.decode().splitlines() if "the connection stays encrypted" in line]
+        self.assertEqual(len(lines), 1, outcome.text)
+        self.assertRegex(lines[0], reason)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_a_server_without_none(self) -> None:
+        outcome = self.push("--ssh-security=integrity", "--json")
+        self.assert_encrypted(outcome, r"integrity for nbtest: (this program's libssh has|the server offers) no cipher none")
+        self.assertEqual(connection(outcome)["security"], "encrypted")
+
+    def test_off_warns_at_each_run(self) -> None:
+        refused = self.push("--ssh-security=off", code=opt.USAGE)
+        self.assertIn("--allow-tampering", refused.text)
+        self.assertFalse(self.sink.exists())
+        for _ in range(2):
+            outcome = self.push("--ssh-security=off", "--allow-tampering", "-q")
+            self.assertIn("can change what is copied", outcome.text)
+            self.assert_encrypted(outcome, "off for nbtest: ")
+
+    def test_a_host_key_that_nobody_looked_at(self) -> None:
+        known = self.dir / "known"
+        self.configure(f"UserKnownHostsFile {known}\nStrictHostKeyChecking accept-new")
+        outcome = self.push("--ssh-security=integrity")
+        self.assert_encrypted(outcome, "nobody has verified the host's key yet")
+        self.assertIn("ssh-ed25519", known.read_text())
+
+    def test_an_ssh_program_without_the_option(self) -> None:
+        outcome = self.push("--ssh-security=integrity", carrier="ssh")
+        self.assert_encrypted(outcome, "this ssh program has no option PostAuthNone")
+
+    def test_a_program_that_is_no_ssh(self) -> None:
+        outcome = self.push("--ssh-security=integrity", carrier="fake")
+        self.assertIn("is no ssh: --ssh-security", outcome.text)
+
+    def test_init_and_recover_take_the_options_too(self) -> None:
+        options = self.world.carrier_options("libssh")
+        target = self.world.far(self.sink, "libssh")
+        for command in ("init", "recover"):
+            self.run_code(opt.USAGE, command, *options, "--ssh-security=off", target)
+            outcome = self.run_ok(command, *options, "--ssh-security=integrity", "--ciphers=aes128-ctr", target)
+            self.assertIn("the connection stays encrypted", outcome.text)
+
+
+def no_none() -> str | None:
+    """Why no connection can be changed to `none` here, or nothing."""
+    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout if BINARY else ""
+    if "cipher none: yes" not in version:
+        return "nbackup's libssh has no cipher none (NBACKUP_LIBSSH=nssh)"
+    return nssh.missing()
+
+
+@unittest.skipIf(no_none(), no_none() or "")
+class Switch(SshCase):
+    """`none` after the login, against nssh's server; what passes is looked at on the way."""
+
+    def serve(self, settings: str, **options: object) -> TcpProxy:
+        """The world's sshd becomes an nssh behind a proxy."""
+        server = nssh.Nssh(self.dir, settings, **options)  # type: ignore[arg-type]
+        self.world._sshd = server
+        proxy = TcpProxy(server.port)
+        self.addCleanup(proxy.close)
+        key = (server.dir / "host_key.pub").read_text().split()
+        with (server.dir / "known_hosts").open("a") as known:
+            known.write(f"[127.0.0.1]:{proxy.port} {key[0]} {key[1]}\n")
+        server.config.write_text(server.config.read_text().replace(f"Port {server.port}", f"Port {proxy.port}"))
+        return proxy
+
+    def assert_made(self, outcome: Outcome, security: str, cipher: str, mac: str) -> None:
+        made = connection(outcome)
+        found = tuple(made[name] for name in ("security", "cipher_out", "cipher_in", "mac_out", "mac_in"))
+        self.assertEqual(found, (security, cipher, cipher, mac, mac), outcome.text)
+
+    def assert_login_hidden(self, proxy: TcpProxy) -> None:
+        for seen in (bytes(proxy.up), bytes(proxy.down)):
+            self.assertNotIn(b"ssh-connection", seen)
+            self.assertNotIn(b"publickey", seen)
+
+    def pull_back(self, *words: str) -> Outcome:
+        outcome = self.run_ok("pull", "--json", *self.world.carrier_options("libssh"), "--no-compress", *words,
+                              self.world.far(f"{self.sink}/", "libssh"), self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back")
+        return outcome
+
+    def test_integrity_both_ways(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(CIPHER)
+        pushed = self.push("--json", "--no-compress", "--ssh-security=integrity")
+        self.assert_made(pushed, "integrity", "none", UMAC)
+        self.assert_same_tree(self.source, self.sink)
+        self.assertIn(MARKER, bytes(proxy.up))
+        self.assert_made(self.pull_back("--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assertIn(MARKER, bytes(proxy.down))
+        self.assert_login_hidden(proxy)
+        self.assertEqual(pushed.stderr, b"")
+
+    def test_encrypted_unless_asked(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        self.assert_made(self.push("--json", "--no-compress"), "encrypted", CHACHA, "")
+        self.assertNotIn(MARKER, bytes(proxy.up))
+
+    def test_off(self) -> None:
+        proxy = self.serve(BOTH)
+        pushed = self.push("--json", *OFF)
+        self.assert_made(pushed, "off", "none", "none")
+        self.assertIn("can change what is copied", pushed.text)
+        self.assert_made(self.pull_back(*OFF), "off", "none", "none")
+        self.assert_login_hidden(proxy)
+
+    def test_integrity_does_not_become_off(self) -> None:
+        self.serve(BOTH)
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+
+    def test_off_where_the_server_keeps_macs(self) -> None:
+        self.serve(CIPHER)
+        pushed = self.push("--json", *OFF)
+        self.assert_made(pushed, "integrity", "none", UMAC)
+        self.assertIn(f"the server offers no MAC none; the connection keeps {UMAC}", pushed.text)
+
+    def test_the_macs_that_are_named(self) -> None:
+        self.serve(CIPHER)
+        for mac in ("umac-128@openssh.com", "hmac-sha2-512-etm@openssh.com"):
+            self.assert_made(self.push("--json", "--ssh-security=integrity", f"--macs={mac}"), "integrity", "none", mac)
+
+    def test_a_server_that_does_not_offer_it(self) -> None:
+        for settings, stock in ((nssh.SAFE, False), ("", True)):
+            with self.subTest(stock=stock):
+                self.serve(settings, stock=stock)
+                pushed = self.push("--json", "--ssh-security=integrity")
+                self.assertEqual(connection(pushed)["security"], "encrypted")
+                self.assertIn("the server offers no cipher none; the connection stays encrypted", pushed.text)
+                self.world._sshd.close()
+                subprocess.run(["rm", "-r", str(self.dir / "sshd")], check=True)
+
+    def test_a_server_that_breaks_off(self) -> None:
+        """No MAC in common, which a cipher that authenticates itself never needed."""
+        self.serve(CIPHER + "MACs hmac-sha2-512\n")
+        pushed = self.push("--json", "--ssh-security=integrity", f"--macs={UMAC}", f"--ciphers={GCM}")
+        self.assert_made(pushed, "encrypted", GCM, "")
+        self.assertEqual(pushed.stderr.count(b"the server did not take it"), 1, pushed.text)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_a_key_that_nobody_looked_at_until_now(self) -> None:
+        proxy = self.serve(CIPHER)
+        known = self.dir / "known"
+        self.configure(f"UserKnownHostsFile {known}\nStrictHostKeyChecking accept-new")
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "encrypted", CHACHA, "")
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assertIn(str(proxy.port), known.read_text())
+
+    def test_a_changed_bit(self) -> None:
+        """The MAC notices it; without one, nbackup's own check does. Nothing wrong is committed."""
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        for words in (("--ssh-security=integrity",), OFF):
+            with self.subTest(words=words):
+                proxy.flipped, proxy.flips["up"] = False, MARKER
+                outcome = self.push("--no-compress", *words, code=opt.PROTOCOL)
+                self.assertTrue(proxy.flipped, outcome.text)
+                self.assertFalse((self.sink / "marked").exists())
+                self.assertFalse((self.sink / "file").exists())
+        proxy.flips["up"] = b""
+        self.push("--ssh-security=integrity")
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_many_key_exchanges(self) -> None:
+        self.serve(CIPHER + "RekeyLimit 1M\n")
+        (self.source / "large").write_bytes(random.Random(1).randbytes(40 << 20))
+        self.assert_made(self.push("--json", "--ssh-security=integrity"), "integrity", "none", UMAC)
+        self.assert_same_tree(self.source, self.sink)
+        self.assert_made(self.pull_back("--ssh-security=integrity"), "integrity", "none", UMAC)
+
+    @unittest.skipUnless(FULL, "3.2 GiB twice: NB_FULL=1")
+    def test_more_than_three_gib(self) -> None:
+        """Past the limits at which either side exchanges keys by itself."""
+        self.serve(CIPHER)
+        block = random.Random(2).randbytes(64 << 20)
+        with (self.source / "large").open("wb") as out:
+            for number in range(51):
+                out.write(number.to_bytes(8, "big") + block)
+        self.push("--ssh-security=integrity", "--no-compress")
+        self.pull_back("--ssh-security=integrity")
+
+    def test_the_ssh_program_of_nssh(self) -> None:
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        self.configure(f"ForwardAgent yes\nControlMaster auto\nControlPath {self.dir}/control")
+        options = ["--remote-path", BINARY, "-e", f"{nssh.SSH} -F {self.world.sshd.config}", "--no-compress", "--json"]
+        for words, value in ((("--ssh-security=integrity",), "cipher"), (OFF, "cipher-and-mac")):
+            with self.subTest(value=value):
+                proxy.up.clear()
+                sink = self.dir / value
+                outcome = self.run_ok("push", *options, *words, f"{self.source}/", f"{HOST}:{sink}")
+                self.assertIn(f"-oPostAuthNone={value}", connection(outcome)["description"])
+                self.assertIn(MARKER, bytes(proxy.up))
+                self.assert_same_tree(self.source, sink)
+        proxy.up.clear()
+        self.run_ok("push", *options, f"{self.source}/", f"{HOST}:{self.dir / 'encrypted'}")
+        self.assertNotIn(MARKER, bytes(proxy.up))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ssh/program_options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "base/cpu.hpp"
+
+namespace nb::test {
+namespace {
+
+using ssh::Security;
+using Words = std::vector<std::string>;
+
+ssh::EffectiveConfig patched(const std::string& checking) {
+  return {{"hostname", {"h"}}, {"postauthnone", {"no"}}, {"stricthostkeychecking", {checking}}};
+}
+
+}  // namespace
+
+TEST_CASE("demanded algorithms become options of an ssh program", "[ssh]") {
+  ssh::AlgorithmLists lists;
+  lists.ciphers = "a,b";
+  lists.macs = "c";
+  lists.kex = "d";
+  lists.host_keys = "e";
+  const auto options = ssh::program_options({Security::encrypted, lists, {}});
+  CHECK(options.words == Words{"-oCiphers=a,b", "-oMACs=c", "-oKexAlgorithms=d", "-oHostKeyAlgorithms=e"});
+  CHECK(options.obstacle.empty());
+  CHECK(ssh::program_options({}).words.empty());
+}
+
+TEST_CASE("PostAuthNone is asked of a program that has it, with host keys that are checked", "[ssh]") {
+  for (const char* checking : {"true", "ask"}) {
+    const Words words = ssh::program_options({Security::integrity, {}, patched(checking)}).words;
+    CHECK(words.front() == "-oPostAuthNone=cipher");
+    CHECK(std::find(words.begin(), words.end(), "-oControlPath=none") != words.end());
+    CHECK(ssh::program_options({Security::off, {}, patched(checking)}).words.front() ==
+          "-oPostAuthNone=cipher-and-mac");
+  }
+  for (const char* checking : {"false", "accept-new", ""}) {
+    const auto options = ssh::program_options({Security::off, {}, patched(checking)});
+    CHECK(options.words.empty());
+    CHECK(options.obstacle == "StrictHostKeyChecking lets unknown host keys pass");
+  }
+  const auto stock = ssh::program_options({Security::integrity, {}, {{"stricthostkeychecking", {"true"}}}});
+  CHECK(stock.words.empty());
+  CHECK(stock.obstacle == "this ssh program has no option PostAuthNone");
+  CHECK(ssh::program_options({Security::encrypted, {}, patched("true")}).words.empty());
+}
+
+TEST_CASE("an ssh program is told of AES instructions on both ends, and of nothing else", "[ssh]") {
+  CHECK(ssh::program_preferences({k_cpu_aes, k_cpu_aes}) == Words{"-oCiphers=^aes128-gcm@openssh.com"});
+  CHECK(ssh::program_preferences({k_cpu_aes, 0}).empty());
+  CHECK(ssh::program_preferences({k_cpu_aes, {}}).empty());
+}
+
+TEST_CASE("which program is an ssh", "[ssh]") {
+  CHECK(ssh::is_ssh_program({"ssh", "-x"}));
+  CHECK(ssh::is_ssh_program({"/opt/nssh/bin/ssh"}));
+  for (const Words& words : {Words{}, {"rsh"}, {"my-ssh"}, {"sudo", "ssh"}}) CHECK_FALSE(ssh::is_ssh_program(words));
+}
+
+}  // namespace nb::test
