@@ -14,7 +14,7 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache };
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -49,8 +49,8 @@ struct Settings {
   std::optional<std::string> ssh_config;
   ssh::Security security = ssh::Security::encrypted;
   bool allow_tampering = false;
-  ssh::AlgorithmLists algorithms;      // as the user names them
-  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  ssh::AlgorithmLists algorithms;                 // as the user names them
+  std::uint64_t bytes_per_second = 0;             // 0: no limit
   std::optional<codec::Compression> compression;  // unsaid: automatic, or off where both ends are this machine
   // Both ends send something every 10 s, even during a long sync, so silence means a dead line. 0: wait for ever.
   std::chrono::seconds timeout = k_default_timeout;
@@ -71,6 +71,13 @@ struct Settings {
   // status, and cache prune
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
+
+  // bench
+  std::chrono::seconds bench_time{60};
+  std::optional<std::string> write_here;  // a directory on this machine
+  bool csv = false;
+  bool save = false;
+  bool far_end = false;
 
   // serve
   std::optional<std::string> root;
