@@ -48,7 +48,7 @@ Step step_of(Errc code) {
 }
 
 Check failed(const char* name, const Error& error) {
-  return {name, problem, error.message(), std::string(hint_for(error.code))};
+  return {name, problem, error.message(), std::string(hint_for(error))};
 }
 
 Check reach(const DoctorFindings& found) {
@@ -121,7 +121,7 @@ Check check_version(const MachineFacts& here, const MachineFacts& there) {
   const std::string text = fmt::format("{} there, {} here; {}", there.version, here.version, there.kernel);
   if (there.protocol_max < here.protocol_min || here.protocol_max < there.protocol_min) {
     return {"nbackup", problem, text + ": no protocol version in common",
-            std::string(hint_for(Errc::protocol_version))};
+            std::string(hint_for({Errc::protocol_version, 0, ""}))};
   }
   if (there.version != here.version) return {"nbackup", hint, text, "They work together; the same version is better."};
   return {"nbackup", ok, text, ""};
