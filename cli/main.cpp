@@ -22,6 +22,7 @@ void install_signals_for(CommandId command) {
     case CommandId::init:
     case CommandId::recover:
     case CommandId::status:
+    case CommandId::deploy:
     case CommandId::cache: return;  // short, or safe to interrupt anywhere
   }
 }
@@ -75,6 +76,7 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::recover: return run_recover(settings, clock);
     case CommandId::status: return run_status(settings, clock);
     case CommandId::cache: return run_cache(settings, clock);
+    case CommandId::deploy: return run_deploy(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

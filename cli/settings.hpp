@@ -14,7 +14,7 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache };
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, deploy };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -71,6 +71,13 @@ struct Settings {
   // status, and cache prune
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
+
+  // deploy
+  bool sudo = false;   // for the system, not for the user
+  bool nssh = false;   // nssh too
+  bool force = false;  // in place of newer ones too
+  std::optional<std::string> binary;        // this program instead of the running one
+  std::optional<std::string> nssh_package;  // this package
 
   // serve
   std::optional<std::string> root;
