@@ -59,9 +59,9 @@ Result<std::string> find_nssh_package(const std::string& architecture) {
     newest_time = time;
   }
   if (!newest.empty()) return newest.string();
-  return fail(Errc::unsupported, "no package of nssh for " + architecture +
-                                     " here; on such a machine, in nbackup's source: nssh/build --package " +
-                                     folder.string() + " (or name one: --nssh-package FILE)");
+  return fail(Errc::not_found, "a package of nssh for " + architecture +
+                                   " (on such a machine, in nbackup's source: nssh/build --package " + folder.string() +
+                                   "; or name one: --nssh-package FILE)");
 }
 
 Result<PackageOffer> describe_nssh_package(const std::string& file, const std::string& installed) {

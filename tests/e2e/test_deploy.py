@@ -291,6 +291,18 @@ class Bad(DeployCase):
             self.assert_old(self.far)
             self.assertEqual(self.far.leftovers(), [])
 
+    def test_a_host_that_lies(self) -> None:
+        """It gets nothing, whatever it says in place of the facts."""
+        greeting = "echo nbackup-deploy 1"
+        for number, (before, code) in enumerate((
+                ("yes", UNSUPPORTED), ("head -c 100000 /dev/zero", UNSUPPORTED), (f"{greeting}; echo end", opt.PROTOCOL),
+                (f"{greeting}; yes fact", opt.PROTOCOL), (f"{greeting}; head -c 100000 /dev/zero", opt.PROTOCOL),
+                (f"{greeting}; exit", opt.PROTOCOL))):
+            with self.subTest(before=before):
+                far = FarHost(self.world, f"lies{number}", before=before)
+                self.deploy(far, code=code)
+                self.assertEqual(os.listdir(far.home), [])
+
     def test_a_directory_that_cannot_be_written(self) -> None:
         self.need_root()
         far = FarHost(self.world, "plain", wrap=f"setpriv --reuid={PLAIN_UID} --regid={PLAIN_GID} --clear-groups")
@@ -365,7 +377,7 @@ class Nssh(DeployCase):
         return _output("dpkg-query", f"--root={self.root}", "-f", "${Package} ${Version} ${db:Status-Status}\n", "-W")
 
     def test_without_a_package_the_way_to_one(self) -> None:
-        failed = self.deploy(self.far, "--nssh", code=UNSUPPORTED)
+        failed = self.deploy(self.far, "--nssh", code=opt.IO)
         self.assertIn(b"nssh/build --package ", failed.stderr)
         self.assertFalse(self.far.program.exists())
 
