@@ -295,7 +295,8 @@ class Bad(DeployCase):
         """It gets nothing, whatever it says in place of the facts."""
         greeting = "echo nbackup-deploy 1"
         for number, (before, code) in enumerate((
-                ("yes", UNSUPPORTED), ("head -c 100000 /dev/zero", UNSUPPORTED), (f"{greeting}; echo end", opt.PROTOCOL),
+                ("yes", UNSUPPORTED), ("head -c 100000 /dev/zero", UNSUPPORTED),
+                (f"{greeting}; echo end", opt.PROTOCOL),
                 (f"{greeting}; yes fact", opt.PROTOCOL), (f"{greeting}; head -c 100000 /dev/zero", opt.PROTOCOL),
                 (f"{greeting}; exit", opt.PROTOCOL))):
             with self.subTest(before=before):
