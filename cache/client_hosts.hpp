@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "cache/client_store.hpp"
+#include "ssh/algorithms.hpp"
 #include "ssh/security.hpp"
 
 namespace nb::cache {
@@ -28,6 +29,11 @@ class ClientHosts {
   std::optional<KnownHost> find(const std::string& host);
   // Replaces what was known.
   void record(const std::string& host, const KnownHost& known);
+
+  // What bench --save measured: ciphers and MACs, fastest first. Empty lists where there is nothing.
+  ssh::AlgorithmLists measured_order(const std::string& host);
+  // Replaces it; record() leaves it alone.
+  void save_order(const std::string& host, const ssh::AlgorithmLists& order, WallTime measured);
 
  private:
   std::shared_ptr<Store> m_store;

@@ -47,6 +47,10 @@ CREATE TABLE hosts(
   host TEXT NOT NULL PRIMARY KEY, cpu_flags INTEGER NOT NULL, met_ns INTEGER NOT NULL,
   kex TEXT, host_key TEXT, cipher_out TEXT, cipher_in TEXT, mac_out TEXT, mac_in TEXT, compression TEXT,
   server TEXT) WITHOUT ROWID;
+)sql",
+    R"sql(
+CREATE TABLE host_orders(
+  host TEXT NOT NULL PRIMARY KEY, measured_ns INTEGER NOT NULL, ciphers TEXT, macs TEXT) WITHOUT ROWID;
 )sql"};
 
 constexpr std::array k_probes{
@@ -60,6 +64,7 @@ constexpr std::array k_probes{
     k_probe_bare_directories,
     "SELECT host, cpu_flags, met_ns, kex, host_key, cipher_out, cipher_in, mac_out, mac_in, compression, server"
     " FROM hosts LIMIT 1",
+    "SELECT host, measured_ns, ciphers, macs FROM host_orders LIMIT 1",
 };
 
 constexpr Schema k_schema{k_migrations, k_probes, PathRule::user};

@@ -12,7 +12,7 @@ namespace nb::cache {
 
 // The schema that this program writes; PRAGMA user_version. Never renumber: each step is one migration.
 // 1: known sets and mounts. 2: digests and signatures. 3: bare directories. 4: hosts.
-inline constexpr int k_client_schema_version = 4;
+inline constexpr int k_client_schema_version = 5;
 
 // Opens or makes the file. Never null.
 std::shared_ptr<Store> open_client_store(std::string path, Warn warn);

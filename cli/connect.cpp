@@ -9,9 +9,12 @@
 #include <cstdlib>
 
 #include "base/cpu.hpp"
+#include "base/text.hpp"
+#include "cache/client_hosts.hpp"
 #include "cli/peer_watch.hpp"
 #include "cli/prompt.hpp"
 #include "cli/signals.hpp"
+#include "cli/terminal.hpp"
 #include "ssh/quote.hpp"
 #include "transport/process_stream.hpp"
 #include "transport/throttle.hpp"
@@ -35,26 +38,6 @@ std::optional<std::string> ssh_config_file(const Settings& settings) {
   return named == nullptr || *named == '\0' ? std::nullopt : std::optional<std::string>(named);
 }
 
-transport::RemoteOptions remote_options(const Settings& settings, const FarHost& host, const std::string& command,
-                                        const ConnectionMessages& messages) {
-  transport::RemoteOptions options;
-  options.libssh.host = host.address;
-  options.libssh.command = command;
-  options.libssh.config_file = ssh_config_file(settings);
-  if (settings.connect_timeout) options.libssh.connect_timeout = *settings.connect_timeout;
-  options.libssh.write_inactivity = settings.timeout;
-  options.libssh.cpus = {cpu_flags(), host.cpu_flags};
-  options.libssh.demanded = settings.algorithms;
-  options.libssh.security = settings.security;
-  options.libssh.on_warning = messages.on_warning;
-  options.libssh.on_stderr = messages.on_remote_line;
-  options.libssh.prompt = terminal_prompt();
-  options.rsh = settings.rsh;
-  options.on_notice = messages.on_notice;
-  options.on_link = messages.on_link;
-  return options;
-}
-
 Result<Stream> open_local(const Settings& settings, FarRights rights, const ConnectionMessages& messages) {
   transport::ProcessOptions options;
   // This very program, even if the file on disk has been replaced in the meantime.
@@ -72,6 +55,40 @@ FarEnd far_end_of(const transport::ByteStream& stream) {
 }
 
 }  // namespace
+
+transport::RemoteOptions remote_options(const Settings& settings, const FarHost& host, const std::string& command,
+                                        const ConnectionMessages& messages) {
+  transport::RemoteOptions options;
+  options.libssh.host = host.address;
+  options.libssh.command = command;
+  options.libssh.config_file = ssh_config_file(settings);
+  if (settings.connect_timeout) options.libssh.connect_timeout = *settings.connect_timeout;
+  options.libssh.write_inactivity = settings.timeout;
+  options.libssh.cpus = {cpu_flags(), host.cpu_flags};
+  options.libssh.measured = host.measured;
+  options.libssh.demanded = settings.algorithms;
+  options.libssh.security = settings.security;
+  options.libssh.on_warning = messages.on_warning;
+  options.libssh.on_stderr = messages.on_remote_line;
+  options.libssh.prompt = terminal_prompt();
+  options.rsh = settings.rsh;
+  options.on_notice = messages.on_notice;
+  options.on_link = messages.on_link;
+  return options;
+}
+
+FarHost remembered_host(const ssh::Host& address, const std::shared_ptr<cache::Store>& memory) {
+  cache::ClientHosts hosts(memory);
+  const std::string key = host_key(address);
+  const auto known = hosts.find(key);
+  return {address, known ? std::optional(known->cpu_flags) : std::nullopt, hosts.measured_order(key)};
+}
+
+ConnectionMessages printed_messages() {
+  const auto print = [](const std::string& text) { print_message(escape(text)); };
+  return {print, print, [](const transport::RemoteLink&) {},
+          [](std::string_view line) { print_message("remote: " + escape(line)); }};
+}
 
 std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words) {
   return settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(words);

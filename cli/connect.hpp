@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/client_store.hpp"
 #include "cli/endpoints.hpp"
 #include "cli/settings.hpp"
 #include "session/client.hpp"
@@ -28,13 +29,24 @@ struct ConnectionMessages {
 struct FarHost {
   ssh::Host address;
   std::optional<std::uint64_t> cpu_flags;  // as remembered; unset: never met
+  ssh::AlgorithmLists measured;            // what bench --save remembers
 };
+
+// What the client's memory has of it.
+FarHost remembered_host(const ssh::Host& address, const std::shared_ptr<cache::Store>& memory);
+
+// For commands without a reporter of their own: all but links on standard error.
+ConnectionMessages printed_messages();
 
 // What the remote shell is to run: --remote-path as the user wrote it (it may be "sudo nbackup"), then `words`, quoted.
 std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words);
 
 // The same for `serve`, with what the settings ask of the other end: a pull is throttled and timed there too.
 std::string serve_command(const Settings& settings, FarRights rights);
+
+// What transport has to know to run `command` on `host`.
+transport::RemoteOptions remote_options(const Settings& settings, const FarHost& host, const std::string& command,
+                                        const ConnectionMessages& messages);
 
 // Opens `command` on `host` once.
 Result<std::unique_ptr<transport::ByteStream>> open_remote(const Settings& settings, const FarHost& host,

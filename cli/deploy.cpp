@@ -113,13 +113,12 @@ class Deployment {
   }
 
   Result<std::unique_ptr<transport::ByteStream>> open() {
-    const auto print = [](const std::string& text) { print_message(escape(text)); };
+    ConnectionMessages messages = printed_messages();
     // What is said before there is a shell belongs to the error, if there is one.
-    const auto remote_line = [this](std::string_view line) {
+    messages.on_remote_line = [this](std::string_view line) {
       if (m_show_remote_lines) print_message("remote: " + escape(line));
     };
-    const ConnectionMessages messages{print, print, [](const transport::RemoteLink&) {}, remote_line};
-    return open_remote(m_settings, {m_host, std::nullopt}, deploy_command(m_place), messages);
+    return open_remote(m_settings, {m_host, std::nullopt, {}}, deploy_command(m_place), messages);
   }
 
   Status carry_out(const DeployPlan& plan, const DeployRequest& request, DeployDialogue& dialogue) {

@@ -41,15 +41,6 @@ std::string normal_remote(const std::string& path) {
   return text.empty() ? "." : text;
 }
 
-std::string host_key(const ssh::Host& host) {
-  std::string name = host.name;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (name.find(':') != std::string::npos) name = "[" + name + "]";
-  std::string key = host.user ? *host.user + "@" + name : name;
-  if (host.port) key += fmt::format(":{}", *host.port);
-  return key;
-}
-
 Result<std::string> key_of(const Location& place) {
   if (place.host) return host_key(*place.host) + ":" + normal_remote(place.path);
   return real(place.path);
@@ -76,12 +67,12 @@ Status check_sides(CommandId command, const std::vector<Location>& sources, cons
     return fail(Errc::usage, "source and destination cannot both be remote: run nbackup on one of the two hosts");
   }
   if (command == CommandId::push && first.host) {
-    return fail(Errc::usage, fmt::format("push sends from this machine; to fetch from {} use: nbackup pull",
-                                         first.host->name));
+    return fail(Errc::usage,
+                fmt::format("push sends from this machine; to fetch from {} use: nbackup pull", first.host->name));
   }
   if (command == CommandId::pull && destination.host) {
-    return fail(Errc::usage, fmt::format("pull fetches to this machine; to send to {} use: nbackup push",
-                                         destination.host->name));
+    return fail(Errc::usage,
+                fmt::format("pull fetches to this machine; to send to {} use: nbackup push", destination.host->name));
   }
   return {};
 }
@@ -98,6 +89,15 @@ Result<std::string> far_path(const Location& place) {
 }
 
 }  // namespace
+
+std::string host_key(const ssh::Host& host) {
+  std::string name = host.name;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (name.find(':') != std::string::npos) name = "[" + name + "]";
+  std::string key = host.user ? *host.user + "@" + name : name;
+  if (host.port) key += fmt::format(":{}", *host.port);
+  return key;
+}
 
 Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments) {
   std::vector<Location> sources;
@@ -120,8 +120,7 @@ Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::st
     ends.sources.push_back(std::move(path));
     ends.shown_sources.push_back(source.display());
   }
-  NB_TRY_ASSIGN(ends.destination,
-                far_sources ? Result<std::string>(with_slash(destination)) : far_path(destination));
+  NB_TRY_ASSIGN(ends.destination, far_sources ? Result<std::string>(with_slash(destination)) : far_path(destination));
   ends.shown_destination = destination.display();
   NB_TRY_ASSIGN(ends.destination_key, key_of(destination));
   NB_TRY_ASSIGN(ends.source_key, source_key_of(sources));

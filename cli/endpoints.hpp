@@ -14,8 +14,9 @@ namespace nb::cli {
 
 struct Endpoints {
   wire::Operation operation = wire::Operation::push;
-  std::optional<ssh::Host> host;     // of the remote side; unset: the other end is a process on this machine
-  std::vector<std::string> sources;  // as session::Job wants them: our side as written, the other end's absolute if local
+  std::optional<ssh::Host> host;  // of the remote side; unset: the other end is a process on this machine
+  std::vector<std::string>
+      sources;  // as session::Job wants them: our side as written, the other end's absolute if local
   std::string destination;
   std::vector<std::string> shown_sources;  // for messages and events
   std::string shown_destination;
@@ -26,6 +27,9 @@ struct Endpoints {
 
 // Errc::usage for both sides remote, sources on several hosts, or a push or pull the wrong way round.
 Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments);
+
+// The key of a host (cache/client_hosts.hpp): "user@rpi4:2222".
+std::string host_key(const ssh::Host& host);
 
 // The key of one place, `text` as the user writes it: "user@host:2222:/pool" or a real absolute local path.
 Result<std::string> destination_key(const std::string& text);

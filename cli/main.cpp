@@ -17,13 +17,18 @@ void install_signals_for(CommandId command) {
   switch (command) {
     case CommandId::push:
     case CommandId::pull:
-    case CommandId::verify: return install_signal_handlers(SecondSignal::exits);
-    case CommandId::serve: return install_signal_handlers(SecondSignal::ignored);
+    case CommandId::verify:
+    case CommandId::bench:
+    case CommandId::doctor:
+      return install_signal_handlers(SecondSignal::exits);
+    case CommandId::serve:
+      return install_signal_handlers(SecondSignal::ignored);
     case CommandId::init:
     case CommandId::recover:
     case CommandId::status:
     case CommandId::deploy:
-    case CommandId::cache: return;  // short, or safe to interrupt anywhere
+    case CommandId::cache:
+      return;  // short, or safe to interrupt anywhere
   }
 }
 
@@ -68,15 +73,28 @@ int run_main(const std::vector<std::string>& words) {
 
 int run_command(const Settings& settings, Clock& clock) {
   switch (settings.command) {
-    case CommandId::init: return run_init(settings, clock);
-    case CommandId::push: return run_push(settings, clock);
-    case CommandId::pull: return run_pull(settings, clock);
-    case CommandId::verify: return run_verify(settings, clock);
-    case CommandId::serve: return run_serve(settings, clock);
-    case CommandId::recover: return run_recover(settings, clock);
-    case CommandId::status: return run_status(settings, clock);
-    case CommandId::cache: return run_cache(settings, clock);
-    case CommandId::deploy: return run_deploy(settings, clock);
+    case CommandId::init:
+      return run_init(settings, clock);
+    case CommandId::push:
+      return run_push(settings, clock);
+    case CommandId::pull:
+      return run_pull(settings, clock);
+    case CommandId::verify:
+      return run_verify(settings, clock);
+    case CommandId::serve:
+      return run_serve(settings, clock);
+    case CommandId::recover:
+      return run_recover(settings, clock);
+    case CommandId::status:
+      return run_status(settings, clock);
+    case CommandId::cache:
+      return run_cache(settings, clock);
+    case CommandId::bench:
+      return run_bench(settings, clock);
+    case CommandId::doctor:
+      return run_doctor(settings, clock);
+    case CommandId::deploy:
+      return run_deploy(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -19,10 +19,12 @@ constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull);
 constexpr CommandMask k_runs = k_writes | mask_of(CommandId::verify);
 constexpr CommandMask k_serve = mask_of(CommandId::serve);
 constexpr CommandMask k_status = mask_of(CommandId::status);
-constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
+constexpr CommandMask k_bench = mask_of(CommandId::bench);
+constexpr CommandMask k_doctor = mask_of(CommandId::doctor);
+constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover) | k_bench | k_doctor;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = 0x1FF;
+constexpr CommandMask k_all = 0x7FF;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -103,6 +105,13 @@ Status set_retries(Settings& settings, Text value) {
   return {};
 }
 
+Status set_bench_time(Settings& settings, Text value) {
+  constexpr std::chrono::seconds k_most{3600};
+  NB_TRY_ASSIGN(settings.bench_time, parse_seconds(value));
+  if (settings.bench_time.count() >= 1 && settings.bench_time <= k_most) return {};
+  return fail(Errc::usage, "'" + escape(value) + "' is not a time to measure in: 1 to 3600 seconds");
+}
+
 Status accept(Settings&, Text) { return {}; }
 
 template <Deltas choice>
@@ -146,16 +155,15 @@ constexpr std::array k_options{
     OptionRow{"-c,--checksum", toggle, "", k_writes, k_what, "compare contents, not size and time",
               set_flag<wire::k_flag_checksum>},
     OptionRow{"-W,--whole-file", toggle, "", k_writes, k_what,
-              "send changed files whole (default if both\nends are this machine)",
-              set_deltas<Deltas::never>},
+              "send changed files whole (default if both\nends are this machine)", set_deltas<Deltas::never>},
     OptionRow{"--no-whole-file", toggle, "", k_writes, k_what, "send what differs from the old file",
               set_deltas<Deltas::always>},
     OptionRow{"--paranoid", toggle, "", k_runs, k_what, "believe no digest of an earlier run: read it all",
               set_true<&Settings::paranoid>},
     OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",
               set_flag<wire::k_flag_one_file_system>},
-    OptionRow{"--exclude", valued, "PATTERN", k_runs, k_what, "leave out what matches; the first matching\nrule decides",
-              add_filter<FilterKind::exclude>},
+    OptionRow{"--exclude", valued, "PATTERN", k_runs, k_what,
+              "leave out what matches; the first matching\nrule decides", add_filter<FilterKind::exclude>},
     OptionRow{"--include", valued, "PATTERN", k_runs, k_what, "keep what matches", add_filter<FilterKind::include>},
     OptionRow{"--exclude-from", valued, "FILE", k_runs, k_what, "read exclude patterns from FILE (- is stdin)",
               add_filter<FilterKind::exclude_from>},
@@ -213,11 +221,15 @@ constexpr std::array k_options{
     OptionRow{"-q,--quiet", toggle, "", k_connects | k_deploy, k_output, "print nothing but errors",
               set_true<&Settings::quiet>},
     OptionRow{"--stats", toggle, "", k_runs, k_output, "print counts at the end", set_true<&Settings::stats>},
-    OptionRow{"--progress", toggle, "", k_runs, k_output, "show progress on a terminal (default there)",
+    OptionRow{"--progress", toggle, "", k_runs | k_bench, k_output, "show progress on a terminal (default there)",
               set_progress<ProgressChoice::always>},
-    OptionRow{"--no-progress", toggle, "", k_runs, k_output, "never show progress", set_progress<ProgressChoice::never>},
+    OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
+              set_progress<ProgressChoice::never>},
     OptionRow{"--json", toggle, "", k_runs | k_status | k_cache, k_output, "one JSON object a line on standard output",
               set_true<&Settings::json>},
+    OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
+              set_true<&Settings::json>},
+    OptionRow{"--csv", toggle, "", k_bench, k_output, "the pairs of cipher and MAC as CSV", set_true<&Settings::csv>},
     OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
               set_text<&Settings::log_file>},
 
@@ -227,6 +239,12 @@ constexpr std::array k_options{
               set_max_age},
     OptionRow{"--forget", toggle, "", k_status, k_own, "remove DEST from this client's memory",
               set_true<&Settings::forget>},
+    OptionRow{"--seconds", valued, "N", k_bench, k_own, "how long it may take (60)", set_bench_time},
+    OptionRow{"--save", toggle, "", k_bench, k_own, "remember the order of algorithms for this host",
+              set_true<&Settings::save>},
+    OptionRow{"--write-here", valued, "DIR", k_bench, k_own, "measure the disk of DIR on this machine too",
+              set_text<&Settings::write_here>},
+    OptionRow{"--far-end", toggle, "", k_bench, k_hidden, "", set_true<&Settings::far_end>},
     OptionRow{"-n,--dry-run", toggle, "", k_deploy, k_own, "say what would be done, change nothing",
               set_flag<wire::k_flag_dry_run>},
     OptionRow{"--sudo", toggle, "", k_deploy, k_own,
@@ -273,6 +291,8 @@ constexpr std::array k_commands{
     CommandRow{CommandId::recover, "recover", "DIR", "finish or undo an interrupted commit", 1, 1},
     CommandRow{CommandId::status, "status", "[DEST]", "list the sets this client has pushed to", 0, 1},
     CommandRow{CommandId::cache, "cache", "show|prune|clear|path", "what this client remembers of contents", 1, 1},
+    CommandRow{CommandId::bench, "bench", "HOST[:DIR] [SRC]", "measure ciphers, link, disks and processors", 0, 2},
+    CommandRow{CommandId::doctor, "doctor", "HOST[:DIR]", "find out what would stop or slow down a push", 1, 1},
     CommandRow{CommandId::deploy, "deploy", "HOST", "put nbackup, or nssh too, on a host by ssh", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };

@@ -37,10 +37,7 @@ Result<std::string> read_all(transport::ByteStream& stream) {
 }
 
 Result<int> run_there(const Settings& settings, const ssh::Host& host, const std::string& command) {
-  const auto print = [](const std::string& text) { print_message(escape(text)); };
-  const ConnectionMessages messages{print, print, [](const transport::RemoteLink&) {},
-                                    [](std::string_view line) { print_message("remote: " + escape(line)); }};
-  NB_TRY_ASSIGN(const auto stream, open_remote(settings, {host, std::nullopt}, command, messages));
+  NB_TRY_ASSIGN(const auto stream, open_remote(settings, {host, std::nullopt, {}}, command, printed_messages()));
   NB_TRY(stream->finish_writing());
   NB_TRY_ASSIGN(const std::string output, read_all(*stream));
   pass_on(output);

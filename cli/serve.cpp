@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// serve: the other end of a run, started by sshd or by a local client. Standard output belongs to the protocol alone:
-// the descriptor is taken away before anything could print, and what prints later goes to standard error.
+// serve: the other end of a run, started by sshd or by a local client.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,12 +7,13 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/standard_stream.hpp"
 #include "cli/summary.hpp"
 #include "cli/terminal.hpp"
 #include "session/serve.hpp"
-#include "transport/fd_stream.hpp"
 #include "transport/throttle.hpp"
 
 namespace nb::cli {
@@ -37,24 +37,6 @@ Result<std::string> real_directory(const std::string& path) {
   return std::string(resolved.data());
 }
 
-Result<Fd> take_away(int descriptor, int replacement) {
-  Fd taken(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
-  if (!taken.valid()) return fail_errno("duplicate a descriptor");
-  if (::dup2(replacement, descriptor) < 0) return fail_errno("replace a descriptor");
-  return taken;
-}
-
-Result<std::unique_ptr<transport::ByteStream>> standard_stream(const Settings& settings) {
-  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null.valid()) return fail_errno("open /dev/null");
-  NB_TRY_ASSIGN(Fd in, take_away(STDIN_FILENO, null.get()));
-  NB_TRY_ASSIGN(Fd out, take_away(STDOUT_FILENO, STDERR_FILENO));
-  transport::FdStreamOptions options;
-  options.write_inactivity = settings.timeout;
-  options.description = "standard input and output";
-  return transport::open_fd_stream(std::move(in), std::move(out), std::move(options));
-}
-
 Status serve(const Settings& settings, Clock& clock) {
   session::ServeOptions options;
   options.read_only = settings.read_only;
@@ -62,7 +44,7 @@ Status serve(const Settings& settings, Clock& clock) {
   if (settings.root) {
     NB_TRY_ASSIGN(options.root, real_directory(*settings.root));
   }
-  NB_TRY_ASSIGN(auto stream, standard_stream(settings));
+  NB_TRY_ASSIGN(auto stream, take_standard_stream(settings.timeout));
   stream = transport::make_throttle(std::move(stream), {settings.bytes_per_second}, clock);
   ServeObserver observer;
   return session::serve(*stream, options, observer, clock);

@@ -14,7 +14,7 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, deploy };
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -49,8 +49,8 @@ struct Settings {
   std::optional<std::string> ssh_config;
   ssh::Security security = ssh::Security::encrypted;
   bool allow_tampering = false;
-  ssh::AlgorithmLists algorithms;      // as the user names them
-  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  ssh::AlgorithmLists algorithms;                 // as the user names them
+  std::uint64_t bytes_per_second = 0;             // 0: no limit
   std::optional<codec::Compression> compression;  // unsaid: automatic, or off where both ends are this machine
   // Both ends send something every 10 s, even during a long sync, so silence means a dead line. 0: wait for ever.
   std::chrono::seconds timeout = k_default_timeout;
@@ -72,10 +72,17 @@ struct Settings {
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
 
+  // bench
+  std::chrono::seconds bench_time{60};
+  std::optional<std::string> write_here;  // a directory on this machine
+  bool csv = false;
+  bool save = false;
+  bool far_end = false;
+
   // deploy
-  bool sudo = false;   // for the system, not for the user
-  bool nssh = false;   // nssh too
-  bool force = false;  // in place of newer ones too
+  bool sudo = false;                        // for the system, not for the user
+  bool nssh = false;                        // nssh too
+  bool force = false;                       // in place of newer ones too
   std::optional<std::string> binary;        // this program instead of the running one
   std::optional<std::string> nssh_package;  // this package
 

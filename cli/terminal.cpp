@@ -31,8 +31,8 @@ TerminalOptions terminal_options(const Settings& settings) {
   // In cron a good run is one line, whatever carrier it took.
   options.show_notices = !settings.quiet && (is_terminal(stderr) || settings.verbosity > 0);
   options.show_link = !settings.quiet && settings.verbosity > 0;
-  options.show_items = !settings.quiet && (settings.verbosity > 0 || settings.itemize ||
-                                           settings.command == CommandId::verify);
+  options.show_items =
+      !settings.quiet && (settings.verbosity > 0 || settings.itemize || settings.command == CommandId::verify);
   const bool coded = settings.itemize || settings.command == CommandId::verify;
   options.item_style = coded ? ItemStyle::itemized : ItemStyle::names;
   return options;
@@ -45,7 +45,10 @@ std::size_t terminal_columns(std::FILE* file) {
 }
 
 TerminalReporter::TerminalReporter(TerminalOptions options, Clock& clock)
-    : m_options(options), m_clock(clock), m_began(clock.steady()) {}
+    : m_options(options),
+      m_clock(clock),
+      m_began(clock.steady()),
+      m_line(options.err, options.show_progress ? StatusLine::Use::shown : StatusLine::Use::hidden) {}
 
 void TerminalReporter::on_start(const RunStart& start) {
   m_start = start;
@@ -69,7 +72,7 @@ void TerminalReporter::on_progress(const session::Counts& so_far) {
 
 void TerminalReporter::on_item(const wire::Item& item) {
   if (!m_options.show_items || m_options.only_errors) return;
-  clear_progress();
+  m_line.clear();
   put_line(m_options.out, item_line(item, m_options.item_style));
 }
 
@@ -84,12 +87,10 @@ void TerminalReporter::on_notice(const std::string& text) {
 
 void TerminalReporter::on_warning(const std::string& text) { message(escape(text)); }
 
-void TerminalReporter::on_remote_line(std::string_view line) {
-  message("remote: " + escape(line));
-}
+void TerminalReporter::on_remote_line(std::string_view line) { message("remote: " + escape(line)); }
 
 void TerminalReporter::on_summary(const RunSummary& summary) {
-  clear_progress();
+  m_line.clear();
   if (m_options.only_errors) return;
   if (m_options.show_stats) std::fputs(stats_block(summary).c_str(), m_options.out);
   if (!m_options.quiet) put_line(m_options.out, "nbackup: " + summary_line(summary));
@@ -108,28 +109,17 @@ void TerminalReporter::on_error(const Error& error, int) {
 }
 
 void TerminalReporter::draw_progress() {
-  if (!m_options.show_progress) return;
+  if (!m_line.is_shown()) return;
   m_state.bytes_per_second = m_rate.bytes_per_second();
   m_state.elapsed = std::chrono::floor<std::chrono::seconds>(m_clock.steady() - m_began);
   // Until the scan is over nobody knows how much there is; and later only where everything is to be sent.
   const bool known = m_start.first_copy && m_state.phase == wire::PhaseKind::transfer;
   m_state.expected_bytes = known ? std::optional(m_state.counts.total_bytes) : std::nullopt;
-  // The last column stays free: some terminals wrap as soon as it is filled.
-  const std::string line = progress_line(m_state, terminal_columns(m_options.err) - 1);
-  std::fprintf(m_options.err, "\r%s\x1b[K", line.c_str());
-  std::fflush(m_options.err);
-  m_drawn = true;
-}
-
-void TerminalReporter::clear_progress() {
-  if (!m_drawn) return;
-  std::fputs("\r\x1b[K", m_options.err);
-  std::fflush(m_options.err);
-  m_drawn = false;
+  m_line.show(progress_line(m_state, terminal_columns(m_options.err) - 1));
 }
 
 void TerminalReporter::message(const std::string& text) {
-  clear_progress();
+  m_line.clear();
   put_line(m_options.err, "nbackup: " + text);
 }
 

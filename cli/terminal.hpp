@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "cli/progress.hpp"
 #include "cli/reporter.hpp"
+#include "cli/status_line.hpp"
 #include "cli/summary.hpp"
 
 namespace nb::cli {
@@ -20,10 +21,10 @@ struct TerminalOptions {
   bool show_progress = false;  // err is a terminal and progress is wanted
   bool show_items = false;
   bool show_stats = false;
-  bool show_link = false;      // what the connection uses
-  bool show_notices = false;   // somebody is watching, or asked for more
-  bool quiet = false;          // errors only
-  bool only_errors = false;    // --json: standard output is not ours, not even for the summary
+  bool show_link = false;     // what the connection uses
+  bool show_notices = false;  // somebody is watching, or asked for more
+  bool quiet = false;         // errors only
+  bool only_errors = false;   // --json: standard output is not ours, not even for the summary
   ItemStyle item_style = ItemStyle::names;
 };
 
@@ -32,9 +33,6 @@ TerminalOptions terminal_options(const Settings& settings);
 class TerminalReporter final : public Reporter {
  public:
   TerminalReporter(TerminalOptions options, Clock& clock);
-  ~TerminalReporter() override { clear_progress(); }
-  TerminalReporter(const TerminalReporter&) = delete;
-  TerminalReporter& operator=(const TerminalReporter&) = delete;
 
   void on_start(const RunStart& start) override;
   void on_link(const transport::RemoteLink& link) override;
@@ -50,7 +48,6 @@ class TerminalReporter final : public Reporter {
 
  private:
   void draw_progress();
-  void clear_progress();
   void message(const std::string& text);  // one line on standard error
   void hint(const Error& error);          // each once
   TerminalOptions m_options;
@@ -59,8 +56,8 @@ class TerminalReporter final : public Reporter {
   ProgressState m_state;
   RunStart m_start;
   SteadyTime m_began;
-  bool m_drawn = false;
-  std::set<std::string_view> m_hinted;    // literals
+  StatusLine m_line;
+  std::set<std::string_view> m_hinted;  // literals
 };
 
 // Columns of the terminal behind `file`, 80 if it does not say.

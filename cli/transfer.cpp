@@ -87,8 +87,7 @@ void Transfer::on_link(const transport::RemoteLink& link) {
 
 std::optional<FarHost> Transfer::far_host() {
   if (!m_ends.host) return std::nullopt;
-  const auto known = cache::ClientHosts(memory()).find(m_ends.host_key);
-  return FarHost{*m_ends.host, known ? std::optional(known->cpu_flags) : std::nullopt};
+  return remembered_host(*m_ends.host, memory());
 }
 
 // For the order of algorithms next time.
@@ -100,8 +99,8 @@ void Transfer::remember_host(const wire::Hello& hello) {
 
 // The other end gets no more than the run needs: a mistake on its side cannot write where nothing is to be written.
 FarRights Transfer::far_rights() const {
-  const bool changes_far_side = m_ends.operation == wire::Operation::push &&
-                                m_settings.command == CommandId::push && !m_settings.has(wire::k_flag_dry_run);
+  const bool changes_far_side = m_ends.operation == wire::Operation::push && m_settings.command == CommandId::push &&
+                                !m_settings.has(wire::k_flag_dry_run);
   return changes_far_side ? FarRights::read_write : FarRights::read_only;
 }
 

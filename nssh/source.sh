@@ -20,6 +20,12 @@ nssh_die() {
   exit 1
 }
 
+# The end with exit code 3: the source cannot be had now, which may be the network's fault.
+nssh_unavailable() {
+  nssh_say "$*"
+  exit 3
+}
+
 # Sets NSSH_CACHE to an absolute path and makes the directory.
 nssh_cache() {
   NSSH_CACHE=${NSSH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nbackup/nssh}
@@ -102,7 +108,7 @@ nssh_download() {
   log=$NSSH_CACHE/sources/$package.log
   nssh_apt_update
   versions=$(nssh_versions "$package" "$wanted")
-  [ -n "$versions" ] || nssh_die "Debian's source lists have no $package $wanted (lists: $NSSH_CACHE/apt/lists)"
+  [ -n "$versions" ] || nssh_unavailable "Debian's source lists have no $package $wanted (lists: $NSSH_CACHE/apt/lists)"
   for version in $versions; do
     dir=$NSSH_CACHE/sources/${package}_${version#*:}
     dsc=$dir/${package}_${version#*:}.dsc
@@ -115,12 +121,13 @@ nssh_download() {
     fi
     nssh_say "$package $version cannot be had: $(grep -m 1 '^E: ' "$log" || echo "see $log")"
   done
-  nssh_die "no version of $package $wanted could be fetched (log: $log)"
+  nssh_unavailable "no version of $package $wanted could be fetched (log: $log)"
 }
 
 # nssh_source PACKAGE VERSION DIR: unpacks the newest Debian source package of PACKAGE, with Debian's patches applied,
 # to DIR, which must not exist. VERSION is an upstream version (9.2p1) or a whole one (1:9.2p1-2+deb12u10). Prints the
-# package version that it was. Ends the shell with one line on standard error if it cannot be had.
+# package version that it was. Ends the shell with one line on standard error if it cannot be unpacked (exit code 1) or
+# cannot be had (3).
 nssh_source() {
   local package=$1 version=$2 dir=$3 dsc log
   [ ! -e "$dir" ] || nssh_die "$dir exists already"
@@ -132,7 +139,7 @@ nssh_source() {
   # One at a time: the lists and downloads are shared by all who build with this cache.
   {
     flock 9
-    dsc=$(nssh_download "$package" "$version") || exit 1
+    dsc=$(nssh_download "$package" "$version") || exit $?
     dpkg-source --require-strong-checksums --no-copy -x "$dsc" "$dir" >"$log" 2>&1 ||
       nssh_die "cannot unpack $dsc: $(tail -n 1 "$log") (log: $log)"
   } 9>"$NSSH_CACHE/lock"

@@ -20,11 +20,19 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_plain);
 }
 
+void put_first(const std::optional<std::string>& list, std::vector<std::string>& names) {
+  if (!list) return;
+  std::vector<std::string> first = only_known(as_names(*list), names);
+  std::erase_if(names,
+                [&](const std::string& name) { return std::find(first.begin(), first.end(), name) != first.end(); });
+  names.insert(names.begin(), first.begin(), first.end());
+}
+
 }  // namespace
 
 bool both_have_aes(const CpuPair& cpus) { return (cpus.ours & cpus.theirs.value_or(0) & k_cpu_aes) != 0; }
 
-AlgorithmNames preferred_algorithms(const CpuPair& cpus) {
+AlgorithmNames preferred_algorithms(const CpuPair& cpus, const AlgorithmLists& measured) {
   AlgorithmNames names;
   names.ciphers = {k_chacha, k_gcm128, "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr"};
   if (both_have_aes(cpus)) std::swap(names.ciphers[0], names.ciphers[1]);
@@ -48,6 +56,8 @@ AlgorithmNames preferred_algorithms(const CpuPair& cpus) {
                "sntrup761x25519-sha512",
                "sntrup761x25519-sha512@openssh.com",
                "diffie-hellman-group-exchange-sha256"};
+  put_first(measured.ciphers, names.ciphers);
+  put_first(measured.macs, names.macs);
   return names;
 }
 

@@ -41,9 +41,11 @@ struct CpuPair {
 bool both_have_aes(const CpuPair& cpus);
 
 // All that nbackup would ask for, without `none`. Where both ends have AES instructions aes128-gcm is the fastest;
-// everywhere else, and where the other end was never met, chacha20-poly1305 comes first: it is never slow. Among the
-// key exchanges a post-quantum one that costs nothing extra comes first, the two that cost a noticeable time last.
-AlgorithmNames preferred_algorithms(const CpuPair& cpus);
+// everywhere else, and where the other end was never met, chacha20-poly1305 comes first: it is never slow. Among the key
+// exchanges a post-quantum one that costs nothing extra comes first, the two that cost a noticeable time last.
+//
+// Ciphers and MACs of `measured` come first, in its order; names that are not nbackup's own are left out.
+AlgorithmNames preferred_algorithms(const CpuPair& cpus, const AlgorithmLists& measured = {});
 
 // The names of `wanted` that are in `known` too, in the order of `wanted`.
 std::vector<std::string> only_known(const std::vector<std::string>& wanted, const std::vector<std::string>& known);

@@ -48,7 +48,8 @@ ProgramOptions program_options(const ProgramRequest& request) {
   return options;
 }
 
-std::vector<std::string> program_preferences(const CpuPair& cpus) {
+std::vector<std::string> program_preferences(const CpuPair& cpus, const AlgorithmLists& measured) {
+  if (measured.ciphers) return {"-oCiphers=^" + preferred_algorithms(cpus, measured).ciphers.front()};
   if (!both_have_aes(cpus)) return {};
   return {"-oCiphers=^" + preferred_algorithms(cpus).ciphers.front()};
 }

@@ -32,8 +32,8 @@ struct ProgramOptions {
 // (StrictHostKeyChecking yes or ask).
 ProgramOptions program_options(const ProgramRequest& request);
 
-// "-oCiphers=^aes128-gcm@openssh.com" where both ends have AES instructions, else nothing: the program's own order
+// "-oCiphers=^aes128-gcm@openssh.com" where both ends have AES instructions, the fastest where it was measured, else nothing: the program's own order
 // begins with chacha20-poly1305. Only for a configuration that names no ciphers.
-std::vector<std::string> program_preferences(const CpuPair& cpus);
+std::vector<std::string> program_preferences(const CpuPair& cpus, const AlgorithmLists& measured);
 
 }  // namespace nb::ssh

@@ -92,7 +92,7 @@ Status apply_algorithms(ssh_session session, const ssh::AlgorithmLists& lists) {
 
 // What gives way to the configuration: our order of what libssh has, and no compression, which nbackup does better.
 Status apply_preferences(ssh_session session, const LibsshOptions& options) {
-  const ssh::AlgorithmNames names = ssh::preferred_algorithms(options.cpus);
+  const ssh::AlgorithmNames names = ssh::preferred_algorithms(options.cpus, options.measured);
   const ssh::AlgorithmNames& known = libssh_algorithms();
   ssh::AlgorithmLists lists;
   lists.ciphers = ssh::as_list(ssh::only_known(names.ciphers, known.ciphers));

@@ -37,6 +37,7 @@ struct LibsshOptions {
   std::optional<ssh::EffectiveConfig> settings;
   std::vector<std::string> identity_files;
   ssh::CpuPair cpus;             // what orders the algorithms, below the configuration: ssh::preferred_algorithms
+  ssh::AlgorithmLists measured;  // comes before that order; likewise below the configuration
   ssh::AlgorithmLists demanded;  // wins over that and over the configuration
   // More than `encrypted` also needs a verified host key, a libssh and a server that have `none`. Where one is missing
   // the connection stays encrypted, and on_warning is told.

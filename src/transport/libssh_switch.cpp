@@ -30,7 +30,8 @@ Status set_rekey_limit(ssh_session session, std::uint64_t bytes) {
 std::vector<std::string> wanted_macs(const LibsshOptions& options) {
   if (options.demanded.macs) return ssh::as_names(*options.demanded.macs);
   const std::string configured = setting(options, "macs");
-  return configured.empty() ? ssh::preferred_algorithms(options.cpus).macs : ssh::as_names(configured);
+  return configured.empty() ? ssh::preferred_algorithms(options.cpus, options.measured).macs
+                            : ssh::as_names(configured);
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ Result<std::unique_ptr<ByteStream>> open_chosen_program(const LibsshOptions& opt
                                                         const ssh::CarrierChoice& choice) {
   std::vector<std::string> words = with_requests(chosen_program(options), options, choice.effective);
   if (!choice.names_ciphers && !options.demanded.ciphers) {
-    const auto preferences = ssh::program_preferences(options.cpus);
+    const auto preferences = ssh::program_preferences(options.cpus, options.measured);
     words.insert(words.end(), preferences.begin(), preferences.end());
   }
   return open_program(options, words);
@@ -188,6 +188,22 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
     choice.settings.reset();
   }
   return choice;
+}
+
+Result<ssh::AlgorithmNames> program_algorithms(const std::string& ssh_program) {
+  const auto ask = [&](const char* what) -> Result<std::vector<std::string>> {
+    NB_TRY_ASSIGN(const Captured captured,
+                  run_and_capture({ssh_program, "-Q", what}, k_max_config_bytes, SelectOptions{}.limit));
+    if (!captured.end.ended_well()) return fail(Errc::unsupported, ssh_program + " -Q " + what);
+    std::vector<std::string> names;
+    for (const std::string_view name : split(captured.output, '\n')) names.emplace_back(name);
+    return names;
+  };
+  ssh::AlgorithmNames names;
+  NB_TRY_ASSIGN(names.ciphers, ask("cipher"));
+  NB_TRY_ASSIGN(names.macs, ask("mac"));
+  NB_TRY_ASSIGN(names.kex, ask("kex"));
+  return names;
 }
 
 std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, const ssh::Host& host,

@@ -27,6 +27,9 @@ struct SelectOptions {
 // Errc::usage when ssh itself refuses the configuration file (its own message in the context).
 Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options);
 
+// What an ssh program has (`ssh -Q`); it knows more than it proposes by itself.
+Result<ssh::AlgorithmNames> program_algorithms(const std::string& ssh_program);
+
 // The command line for a remote shell: the words of `rsh` (at least one), then -F (where the program is an ssh), -p and
 // -l where given, the host and the command as one word.
 std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, const ssh::Host& host,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private sshd of nssh (the patched OpenSSH that nssh/build makes), and its ssh program.
 
-NBACKUP_NSSH names the staged prefix: DIR/opt/nssh after `nssh/build --stage DIR`.
+What scripts/build-ssh has staged, or what NBACKUP_NSSH names: DIR/opt/nssh after `nssh/build --stage DIR`.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .sshd import HOST, PROGRAM, Sshd
 
-PREFIX = os.environ.get("NBACKUP_NSSH", "")
+PREFIX = os.environ.get("NBACKUP_NSSH") or str(Path(__file__).resolve().parents[3] / "build/nssh/opt/nssh")
 SSH = f"{PREFIX}/bin/ssh"
 # What PostAuthNone asks for; Sshd says no to both kinds of passwords.
 SAFE = "PermitTTY no\nDisableForwarding yes\n"
@@ -20,10 +20,8 @@ SAFE = "PermitTTY no\nDisableForwarding yes\n"
 
 def missing() -> str | None:
     """Why there can be no nssh here, or nothing."""
-    if not PREFIX:
-        return "no nssh: set NBACKUP_NSSH to DIR/opt/nssh after nssh/build --stage DIR"
     if not os.access(SSH, os.X_OK):
-        return f"no nssh: no {SSH}"
+        return f"no nssh: no {SSH}; run scripts/build-ssh"
     return Sshd.missing()
 
 

@@ -34,9 +34,14 @@ class TcpProxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.target_port))
-            for source, sink, way, record in ((client, server, "up", self.up), (server, client, "down", self.down)):
-                threading.Thread(target=self._pump, args=(source, sink, way, record), daemon=True).start()
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self.target_port)) as server:
+            down = threading.Thread(target=self._pump, args=(server, client, "down", self.down), daemon=True)
+            down.start()
+            self._pump(client, server, "up", self.up)
+            down.join()
 
     def _pump(self, source: socket.socket, sink: socket.socket, way: str, record: bytearray) -> None:
         try:

@@ -88,10 +88,9 @@ TEST_CASE("a later fingerprint takes the place of an earlier one", "[cache]") {
 TEST_CASE("a damaged row is no row, and is written anew", "[cache]") {
   Fixture f;
   record_many(f);
-  const char* damage = GENERATE("UPDATE bare_directories SET files = zeroblob(16)",
-                                "UPDATE bare_directories SET files = x'00'",
-                                "UPDATE bare_directories SET sum = sum + 1",
-                                "UPDATE bare_directories SET inode = inode + 1");
+  const char* damage =
+      GENERATE("UPDATE bare_directories SET files = zeroblob(16)", "UPDATE bare_directories SET files = x'00'",
+               "UPDATE bare_directories SET sum = sum + 1", "UPDATE bare_directories SET inode = inode + 1");
   INFO(damage);
   f.exec(damage);
   BareDirectories bare(f.store, f.clock);
@@ -161,8 +160,9 @@ TEST_CASE("upkeep counts, prunes and clears bare directories", "[cache]") {
 
 TEST_CASE("a memory of the second schema is carried on", "[cache]") {
   Fixture f;
-  f.exec("INSERT INTO known_sets(destination, source, generation) VALUES('h:/p', '/data', 9);"
-         "DROP TABLE bare_directories; DROP TABLE hosts; PRAGMA user_version = 2");
+  f.exec(
+      "INSERT INTO known_sets(destination, source, generation) VALUES('h:/p', '/data', 9);"
+      "DROP TABLE bare_directories; DROP TABLE hosts; DROP TABLE host_orders; PRAGMA user_version = 2");
   f.reopen();
   CHECK(f.number("SELECT generation FROM known_sets") == 9);
   CHECK(f.number("PRAGMA user_version") == k_client_schema_version);

@@ -47,10 +47,30 @@ TEST_CASE("what was learned of a host comes back, and is replaced", "[cache]") {
   CHECK(f.warnings.texts.empty());
 }
 
+TEST_CASE("a measured order comes back, and what else is learned leaves it alone", "[cache]") {
+  ClientStore f;
+  {
+    ClientHosts hosts(f.store);
+    CHECK_FALSE(hosts.measured_order("h").ciphers);
+    nb::ssh::AlgorithmLists order;
+    order.ciphers = "aes128-ctr,aes256-ctr";
+    hosts.save_order("h", order, nb::WallTime());
+  }
+  f.reopen();
+  ClientHosts hosts(f.store);
+  hosts.record("h", sample());
+  CHECK(hosts.measured_order("h").ciphers == "aes128-ctr,aes256-ctr");
+  CHECK_FALSE(hosts.measured_order("h").macs);
+  hosts.save_order("h", {}, nb::WallTime());
+  CHECK_FALSE(hosts.measured_order("h").ciphers);
+  CHECK(f.warnings.texts.empty());
+}
+
 TEST_CASE("a memory of the third schema gets a table of hosts", "[cache]") {
   ClientStore f;
   f.store.reset();
-  SQLite::Database(f.path, SQLite::OPEN_READWRITE).exec("DROP TABLE hosts; PRAGMA user_version = 3");
+  SQLite::Database(f.path, SQLite::OPEN_READWRITE)
+      .exec("DROP TABLE hosts; DROP TABLE host_orders; PRAGMA user_version = 3");
   f.reopen();
   ClientHosts(f.store).record("h", sample());
   CHECK(ClientHosts(f.store).find("h").has_value());

@@ -50,6 +50,20 @@ TEST_CASE("slow key exchanges come last, the post-quantum one that is not slow f
   CHECK(place(kex, "sntrup761x25519-sha512") > place(kex, "diffie-hellman-group18-sha512"));
 }
 
+TEST_CASE("what was measured comes first, without names that are not ours", "[ssh]") {
+  ssh::AlgorithmLists measured;
+  measured.ciphers = "aes256-ctr,none,3des-cbc,aes128-ctr";
+  measured.macs = "hmac-sha2-512";
+  const ssh::AlgorithmNames names = ssh::preferred_algorithms({k_cpu_aes, k_cpu_aes}, measured);
+  const ssh::AlgorithmNames plain = ssh::preferred_algorithms({k_cpu_aes, k_cpu_aes});
+  CHECK(Names(names.ciphers.begin(), names.ciphers.begin() + 3) ==
+        Names{"aes256-ctr", "aes128-ctr", "aes128-gcm@openssh.com"});
+  CHECK(names.ciphers.size() == plain.ciphers.size());
+  CHECK(names.macs.front() == "hmac-sha2-512");
+  CHECK(names.macs.size() == plain.macs.size());
+  CHECK(names.kex == plain.kex);
+}
+
 TEST_CASE("lists are cut to what the library knows, in the wanted order", "[ssh]") {
   CHECK(ssh::only_known({"c", "a", "x", "b"}, {"a", "b", "c"}) == Names{"c", "a", "b"});
   CHECK(ssh::only_known({"x"}, {"a"}).empty());

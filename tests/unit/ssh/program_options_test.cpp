@@ -49,9 +49,12 @@ TEST_CASE("PostAuthNone is asked of a program that has it, with host keys that a
 }
 
 TEST_CASE("an ssh program is told of AES instructions on both ends, and of nothing else", "[ssh]") {
-  CHECK(ssh::program_preferences({k_cpu_aes, k_cpu_aes}) == Words{"-oCiphers=^aes128-gcm@openssh.com"});
-  CHECK(ssh::program_preferences({k_cpu_aes, 0}).empty());
-  CHECK(ssh::program_preferences({k_cpu_aes, {}}).empty());
+  CHECK(ssh::program_preferences({k_cpu_aes, k_cpu_aes}, {}) == Words{"-oCiphers=^aes128-gcm@openssh.com"});
+  CHECK(ssh::program_preferences({k_cpu_aes, 0}, {}).empty());
+  CHECK(ssh::program_preferences({k_cpu_aes, {}}, {}).empty());
+  ssh::AlgorithmLists measured;
+  measured.ciphers = "aes256-ctr,aes128-ctr";
+  CHECK(ssh::program_preferences({k_cpu_aes, k_cpu_aes}, measured) == Words{"-oCiphers=^aes256-ctr"});
 }
 
 TEST_CASE("which program is an ssh", "[ssh]") {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// BenchLinks: connections to `nbackup bench --far-end` on one host, made like those of a run but with algorithms of the
+// caller's choice. The carrier is chosen once.
+#pragma once
+
+#include "cli/connect.hpp"
+#include "cli/far_bench.hpp"
+#include "transport/ssh_probe.hpp"
+
+namespace nb::cli {
+
+// Whether the user sees what is said about the connection; an error has its last words anyway.
+enum class Words : std::uint8_t { passed_on, kept };
+
+struct LinkRequest {
+  ssh::AlgorithmLists demanded;
+  std::optional<ssh::Security> security;  // unset: as the settings say
+  Words words = Words::passed_on;
+};
+
+struct BenchLink {
+  std::unique_ptr<FarBench> far;
+  std::string description;                    // ByteStream::describe()
+  std::optional<ssh::Negotiated> negotiated;  // unset: an ssh program
+  double seconds = 0;                         // from nothing to the greeting
+};
+
+// "HOST", "HOST:DIR", with a user before it, or an ssh:// address.
+struct BenchPlace {
+  ssh::Host host;
+  std::optional<std::string> directory;
+};
+Result<BenchPlace> parse_bench_place(const std::string& text);
+
+class BenchLinks {
+ public:
+  // Asks `ssh -G` for the host, unless -e names a program.
+  static Result<BenchLinks> choose(const Settings& settings, const FarHost& host, const Clock& clock);
+
+  Result<BenchLink> open(const LinkRequest& request) const;
+
+  [[nodiscard]] ssh::Carrier carrier() const { return m_carrier; }
+  // What our end of the connection can be told to use: libssh, or the ssh program. Nothing for a program of -e that is
+  // no ssh; unset for an ssh that does not say.
+  [[nodiscard]] std::optional<ssh::AlgorithmNames> our_algorithms() const;
+  // Asks the server what it offers. Errc::unsupported where it is not reached by a plain TCP connection (ProxyJump,
+  // ProxyCommand, -e).
+  [[nodiscard]] Result<transport::ServerOffer> probe() const;
+
+ private:
+  BenchLinks(transport::RemoteOptions options, const Clock& clock) : m_options(std::move(options)), m_clock(&clock) {}
+  [[nodiscard]] Result<BenchLink> open_stream(transport::RemoteOptions options) const;
+
+  transport::RemoteOptions m_options;
+  const Clock* m_clock;
+  ssh::Carrier m_carrier = ssh::Carrier::ssh_program;
+  ssh::EffectiveConfig m_config;  // all that `ssh -G` said
+};
+
+}  // namespace nb::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace nb::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+using std::chrono::milliseconds;
+
+constexpr unsigned k_tries = 3;
+constexpr milliseconds k_least_counted{80};
+constexpr milliseconds k_most_counted{3000};
+constexpr milliseconds k_most_warm_up{300};
+constexpr int k_warm_up_parts = 5;
+// In the order of BenchPhase; the pairs are what it is about.
+constexpr std::array<int, 5> k_shares{10, 50, 8, 18, 14};
+
+bool has(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The names of `wanted` that both ends have.
+Names shared(const Names& wanted, const Names* ours, const Names* theirs, const std::string& kind, BenchPlan& plan) {
+  Names names;
+  for (const std::string& name : wanted) {
+    const bool here = ours == nullptr || has(*ours, name);
+    const bool there = theirs == nullptr || has(*theirs, name);
+    if (here && there) {
+      names.push_back(name);
+    } else {
+      plan.unmeasured.push_back({kind, name,
+                                 here    ? "the server does not offer it"
+                                 : there ? "this end does not have it"
+                                         : "neither end has it"});
+    }
+  }
+  return names;
+}
+
+void add_authenticated(const Names& ciphers, BenchPlan& plan) {
+  for (const std::string& cipher : ciphers) {
+    if (ssh::authenticates_itself(cipher)) plan.pairs.push_back({cipher, std::string(k_implicit_mac)});
+  }
+}
+
+void add_with_macs(const Names& ciphers, const Names& macs, BenchPlan& plan) {
+  for (const std::string& cipher : ciphers) {
+    if (ssh::authenticates_itself(cipher)) continue;
+    for (const std::string& mac : macs) plan.pairs.push_back({cipher, mac});
+  }
+}
+
+void add_none(const BenchEnds& ends, const Names& macs, BenchPlan& plan) {
+  const std::string none(ssh::k_none);
+  if (ends.carrier == ssh::Carrier::ssh_program || !ends.ours) {
+    plan.unmeasured.push_back({"cipher", none, "it is measured through libssh only"});
+    return;
+  }
+  if (!has(ends.ours->ciphers, ssh::k_none)) {
+    plan.unmeasured.push_back({"cipher", none, "libssh here is built without it"});
+    return;
+  }
+  for (const std::string& mac : macs) plan.pairs.push_back({none, mac});
+  if (ends.tampering == Tampering::allowed && has(ends.ours->macs, ssh::k_none)) {
+    plan.pairs.push_back({none, none});
+  } else {
+    plan.unmeasured.push_back({"MAC", none,
+                               ends.tampering == Tampering::allowed
+                                   ? "libssh here is built without it"
+                                   : "it needs --allow-tampering: anybody on the way could inject"});
+  }
+}
+
+}  // namespace
+
+BenchPlan plan_bench(const BenchEnds& ends) {
+  const ssh::AlgorithmNames wanted = ssh::preferred_algorithms({});
+  const auto* ours = ends.ours ? &*ends.ours : nullptr;
+  const auto* theirs = ends.theirs ? &*ends.theirs : nullptr;
+  BenchPlan plan;
+  const auto both = [&](const Names& names, Names ssh::AlgorithmNames::*at_ours,
+                        Names ssh::ServerAlgorithms::*at_theirs, const char* kind) {
+    return shared(names, ours ? &(ours->*at_ours) : nullptr, theirs ? &(theirs->*at_theirs) : nullptr, kind, plan);
+  };
+  const Names ciphers = both(wanted.ciphers, &ssh::AlgorithmNames::ciphers, &ssh::ServerAlgorithms::ciphers, "cipher");
+  const Names macs = both(wanted.macs, &ssh::AlgorithmNames::macs, &ssh::ServerAlgorithms::macs, "MAC");
+  plan.kex = both(wanted.kex, &ssh::AlgorithmNames::kex, &ssh::ServerAlgorithms::kex, "key exchange");
+  // Most of the others are slower and many: they come last, where time may run out.
+  add_authenticated(ciphers, plan);
+  add_none(ends, macs, plan);
+  add_with_macs(ciphers, macs, plan);
+  return plan;
+}
+
+milliseconds share_of(BenchPhase phase, milliseconds left) {
+  const auto index = static_cast<std::size_t>(phase);
+  int together = 0;
+  for (std::size_t i = index; i < k_shares.size(); ++i) together += k_shares.at(i);
+  return std::max(left, milliseconds(0)) * k_shares.at(index) / together;
+}
+
+PairTimes pair_times(std::size_t pairs, milliseconds time, milliseconds connecting) {
+  const milliseconds each = time / static_cast<long>(std::max<std::size_t>(pairs, 1)) - connecting;
+  for (unsigned tries = k_tries; tries > 0; --tries) {
+    const milliseconds one = each / static_cast<int>(tries);
+    const milliseconds warm_up = std::min(one / k_warm_up_parts, k_most_warm_up);
+    if (tries == 1 || one - warm_up >= k_least_counted) {
+      return {tries, std::max(warm_up, milliseconds(0)), std::clamp(one - warm_up, k_least_counted, k_most_counted)};
+    }
+  }
+  return {};
+}
+
+}  // namespace nb::cli

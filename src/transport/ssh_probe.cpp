@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Versions: RFC 4253 section 4.2; packets before any key exchange: section 6, without a MAC.
+#include "transport/ssh_probe.hpp"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "transport/fd_stream.hpp"
+#include "transport/poll_wait.hpp"
+
+namespace nb::transport {
+namespace {
+
+constexpr std::size_t k_max_line_bytes = 255;  // of a version line
+constexpr int k_max_lines_before = 50;         // a server may say something else first
+constexpr std::size_t k_packet_head_bytes = 5;
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+Result<Addresses> look_up(const ProbeOptions& options) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int failed = ::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &list);
+  if (failed != 0) return fail(Errc::connect, escape(options.address) + ": " + ::gai_strerror(failed));
+  return Addresses(list);
+}
+
+Status finish_connecting(int fd, Deadline deadline) {
+  NB_TRY_ASSIGN(const Wake wake, wait_for(fd, POLLOUT, -1, deadline));
+  if (wake == Wake::timed_out) return fail(Errc::connect_timeout, "connect");
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return fail_errno("getsockopt");
+  return error == 0 ? Status() : fail(Errc::connect, "connect", error);
+}
+
+Result<Fd> connect_to(const addrinfo& address, Deadline deadline) {
+  Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return fail_errno("socket");
+  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
+  if (errno != EINPROGRESS) return fail(Errc::connect, "connect", errno);
+  NB_TRY(finish_connecting(fd.get(), deadline));
+  return fd;
+}
+
+Result<Fd> connect_to_any(const ProbeOptions& options, const addrinfo* list, Deadline deadline) {
+  Result<Fd> fd = fail(Errc::connect, "no address");
+  for (const addrinfo* address = list; address != nullptr && !fd; address = address->ai_next) {
+    fd = connect_to(*address, deadline);
+  }
+  if (!fd) return wrap(std::move(fd).error(), escape(options.address) + " port " + std::to_string(options.port));
+  return fd;
+}
+
+class Reader {
+ public:
+  Reader(ByteStream& stream, std::chrono::milliseconds limit) : m_stream(stream), m_limit(limit) {}
+
+  // Byte by byte: what follows the line belongs to the next message, and there is little of it.
+  Result<std::string> line() {
+    std::string text;
+    while (text.size() < k_max_line_bytes) {
+      std::array<std::byte, 1> one{};
+      NB_TRY(fill(one));
+      if (one[0] == std::byte{'\n'}) {
+        if (text.ends_with('\r')) text.pop_back();
+        return text;
+      }
+      text += static_cast<char>(one[0]);
+    }
+    return fail(Errc::protocol, "the server's version line has no end");
+  }
+
+  Status fill(std::span<std::byte> out) {
+    while (!out.empty()) {
+      NB_TRY_ASSIGN(const std::size_t count, m_stream.read(out, m_limit));
+      if (count == 0) return fail(Errc::connection_lost, "the server closed the connection before it said what it is");
+      out = out.subspan(count);
+    }
+    return {};
+  }
+
+ private:
+  ByteStream& m_stream;
+  std::chrono::milliseconds m_limit;
+};
+
+Result<std::string> read_version(Reader& in) {
+  for (int i = 0; i < k_max_lines_before; ++i) {
+    NB_TRY_ASSIGN(const std::string line, in.line());
+    if (line.starts_with("SSH-")) return line;
+  }
+  return fail(Errc::protocol, "what answers there is no SSH server");
+}
+
+Result<ssh::ServerAlgorithms> read_algorithms(Reader& in) {
+  std::array<std::byte, k_packet_head_bytes> head{};
+  NB_TRY(in.fill(head));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 4; ++i) size = size << 8 | std::to_integer<std::size_t>(head[i]);
+  const auto padding = std::to_integer<std::size_t>(head[4]);
+  if (size > ssh::k_max_packet_bytes || size < padding + 2) return fail(Errc::protocol, "the server's first packet");
+  Bytes body(size - 1);
+  NB_TRY(in.fill(body));
+  return ssh::parse_kexinit(ByteView(body).first(size - 1 - padding));
+}
+
+}  // namespace
+
+Result<ServerOffer> probe_server(const ProbeOptions& options, const Clock& clock) {
+  NB_TRY_ASSIGN(const Addresses addresses, look_up(options));
+  const SteadyTime begin = clock.steady();
+  NB_TRY_ASSIGN(Fd fd, connect_to_any(options, addresses.get(), deadline_after(options.limit)));
+  ServerOffer offer;
+  offer.tcp_connect = std::chrono::duration_cast<std::chrono::microseconds>(clock.steady() - begin);
+  NB_TRY_ASSIGN(const auto stream, open_socket_stream(std::move(fd)));
+  NB_TRY(stream->write(as_bytes(std::string("SSH-2.0-nbackup_") + k_version + "\r\n")));
+  Reader in(*stream, options.limit);
+  NB_TRY_ASSIGN(offer.version, read_version(in));
+  NB_TRY_ASSIGN(offer.algorithms, read_algorithms(in));
+  return offer;
+}
+
+}  // namespace nb::transport
