@@ -18,6 +18,7 @@ int run_status(const Settings& settings, Clock& clock);
 int run_cache(const Settings& settings, Clock& clock);
 int run_bench(const Settings& settings, Clock& clock);
 int run_doctor(const Settings& settings, Clock& clock);
+int run_deploy(const Settings& settings, Clock& clock);
 
 int run_command(const Settings& settings, Clock& clock);
 

@@ -15,7 +15,8 @@ struct Hint {
 // Not here: errors whose message says it already (the guards name their overrides).
 constexpr std::array k_hints{
     Hint{Errc::protocol_version, "Install the same version of nbackup on both sides."},
-    Hint{Errc::remote_missing, "Install nbackup there, or say where it is: --remote-path=/opt/nbackup/bin/nbackup"},
+    Hint{Errc::remote_missing,
+         "Install it there: nbackup deploy HOST. If it is there, say where: --remote-path=.local/bin/nbackup"},
     Hint{Errc::connect, "Check the name, the port and that sshd runs there; ssh -v shows what happens."},
     Hint{Errc::auth, "Check that 'ssh -o BatchMode=yes HOST true' works for this user."},
     Hint{Errc::insecure, "Nothing but the login was sent. Without --ssh-security it is encrypted or fails."},

@@ -26,6 +26,7 @@ void install_signals_for(CommandId command) {
     case CommandId::init:
     case CommandId::recover:
     case CommandId::status:
+    case CommandId::deploy:
     case CommandId::cache:
       return;  // short, or safe to interrupt anywhere
   }
@@ -92,6 +93,8 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_bench(settings, clock);
     case CommandId::doctor:
       return run_doctor(settings, clock);
+    case CommandId::deploy:
+      return run_deploy(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -23,7 +23,8 @@ constexpr CommandMask k_bench = mask_of(CommandId::bench);
 constexpr CommandMask k_doctor = mask_of(CommandId::doctor);
 constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover) | k_bench | k_doctor;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
-constexpr CommandMask k_all = 0x3FF;
+constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
+constexpr CommandMask k_all = 0x7FF;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -178,11 +179,11 @@ constexpr std::array k_options{
     OptionRow{"--new-set", toggle, "", k_push, k_guards, "DEST may hold another set than last time",
               set_flag<wire::k_flag_new_set>},
 
-    OptionRow{"-e,--rsh", valued, "COMMAND", k_connects, k_link, "remote shell to use: 'ssh -p 2222'",
+    OptionRow{"-e,--rsh", valued, "COMMAND", k_connects | k_deploy, k_link, "remote shell to use: 'ssh -p 2222'",
               set_text<&Settings::rsh>},
     OptionRow{"--remote-path,--rsync-path", valued, "COMMAND", k_connects, k_link,
               "nbackup on the remote host, if not in PATH", set_text<&Settings::remote_path>},
-    OptionRow{"--ssh-config", valued, "FILE", k_connects, k_link, "instead of ~/.ssh/config",
+    OptionRow{"--ssh-config", valued, "FILE", k_connects | k_deploy, k_link, "instead of ~/.ssh/config",
               set_text<&Settings::ssh_config>},
     OptionRow{"--ssh-security", valued, "LEVEL", k_connects, k_link,
               "encrypted (default); integrity: readable on the\nwire, not forgeable; off: neither. For trusted\n"
@@ -190,11 +191,11 @@ constexpr std::array k_options{
               set_security},
     OptionRow{"--allow-tampering", toggle, "", k_connects, k_link, "what --ssh-security=off needs beside it",
               set_true<&Settings::allow_tampering>},
-    OptionRow{"--ciphers", valued, "LIST", k_connects, k_link, "SSH ciphers, best first, with commas between",
-              set_algorithms<&ssh::AlgorithmLists::ciphers>},
-    OptionRow{"--macs", valued, "LIST", k_connects, k_link, "the same for MACs",
+    OptionRow{"--ciphers", valued, "LIST", k_connects | k_deploy, k_link,
+              "SSH ciphers, best first, with commas between", set_algorithms<&ssh::AlgorithmLists::ciphers>},
+    OptionRow{"--macs", valued, "LIST", k_connects | k_deploy, k_link, "the same for MACs",
               set_algorithms<&ssh::AlgorithmLists::macs>},
-    OptionRow{"--kex", valued, "LIST", k_connects, k_link, "the same for key exchange methods",
+    OptionRow{"--kex", valued, "LIST", k_connects | k_deploy, k_link, "the same for key exchange methods",
               set_algorithms<&ssh::AlgorithmLists::kex>},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
@@ -204,9 +205,9 @@ constexpr std::array k_options{
               set_compression_level},
     OptionRow{"--no-compress", toggle, "", k_runs, k_link, "do not compress",
               set_compression<codec::CompressionMode::off>},
-    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve, k_link, "give up after this long without data (300)",
-              set_seconds<&Settings::timeout>},
-    OptionRow{"--contimeout", valued, "SECONDS", k_connects, k_link, "give up connecting after this long",
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy, k_link,
+              "give up after this long without data (300)", set_seconds<&Settings::timeout>},
+    OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
     OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
     OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover), k_link,
@@ -217,7 +218,8 @@ constexpr std::array k_options{
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_connects, k_output, "print nothing but errors", set_true<&Settings::quiet>},
+    OptionRow{"-q,--quiet", toggle, "", k_connects | k_deploy, k_output, "print nothing but errors",
+              set_true<&Settings::quiet>},
     OptionRow{"--stats", toggle, "", k_runs, k_output, "print counts at the end", set_true<&Settings::stats>},
     OptionRow{"--progress", toggle, "", k_runs | k_bench, k_output, "show progress on a terminal (default there)",
               set_progress<ProgressChoice::always>},
@@ -243,6 +245,18 @@ constexpr std::array k_options{
     OptionRow{"--write-here", valued, "DIR", k_bench, k_own, "measure the disk of DIR on this machine too",
               set_text<&Settings::write_here>},
     OptionRow{"--far-end", toggle, "", k_bench, k_hidden, "", set_true<&Settings::far_end>},
+    OptionRow{"-n,--dry-run", toggle, "", k_deploy, k_own, "say what would be done, change nothing",
+              set_flag<wire::k_flag_dry_run>},
+    OptionRow{"--sudo", toggle, "", k_deploy, k_own,
+              "for the system (/usr/local/bin), by sudo there;\ndefault: for the user (~/.local/bin)",
+              set_true<&Settings::sudo>},
+    OptionRow{"--binary", valued, "FILE", k_deploy, k_own,
+              "the nbackup to put there, for another machine;\ndefault: this very one", set_text<&Settings::binary>},
+    OptionRow{"--nssh", toggle, "", k_deploy, k_own, "install nssh too (Debian; as root or by --sudo)",
+              set_true<&Settings::nssh>},
+    OptionRow{"--nssh-package", valued, "FILE", k_deploy, k_own, "the same, this package of nssh",
+              set_text<&Settings::nssh_package>},
+    OptionRow{"--force", toggle, "", k_deploy, k_own, "in place of a newer version too", set_true<&Settings::force>},
     OptionRow{"--root", valued, "DIR", k_serve, k_own, "nothing outside DIR exists for the client",
               set_text<&Settings::root>},
     OptionRow{"--read-only", toggle, "", k_serve, k_own, "refuse to change anything", set_true<&Settings::read_only>},
@@ -279,6 +293,7 @@ constexpr std::array k_commands{
     CommandRow{CommandId::cache, "cache", "show|prune|clear|path", "what this client remembers of contents", 1, 1},
     CommandRow{CommandId::bench, "bench", "HOST[:DIR] [SRC]", "measure ciphers, link, disks and processors", 0, 2},
     CommandRow{CommandId::doctor, "doctor", "HOST[:DIR]", "find out what would stop or slow down a push", 1, 1},
+    CommandRow{CommandId::deploy, "deploy", "HOST", "put nbackup, or nssh too, on a host by ssh", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

@@ -14,7 +14,7 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor };
+enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -78,6 +78,13 @@ struct Settings {
   bool csv = false;
   bool save = false;
   bool far_end = false;
+
+  // deploy
+  bool sudo = false;                        // for the system, not for the user
+  bool nssh = false;                        // nssh too
+  bool force = false;                       // in place of newer ones too
+  std::optional<std::string> binary;        // this program instead of the running one
+  std::optional<std::string> nssh_package;  // this package
 
   // serve
   std::optional<std::string> root;
