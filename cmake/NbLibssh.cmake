@@ -16,7 +16,6 @@ if(NBACKUP_LIBSSH STREQUAL "system" OR (NBACKUP_LIBSSH STREQUAL "auto" AND NOT E
   target_link_libraries(nb_libssh INTERFACE PkgConfig::LIBSSH)
   message(STATUS "libssh: the system's, ${LIBSSH_VERSION}")
 elseif(EXISTS ${nb_libssh_archive})
-  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
   find_package(ZLIB REQUIRED)
   target_include_directories(nb_libssh SYSTEM INTERFACE ${NBACKUP_LIBSSH_PREFIX}/include)
   target_link_libraries(nb_libssh INTERFACE ${nb_libssh_archive} OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
