@@ -5,24 +5,17 @@ from __future__ import annotations
 import random
 import select
 import socket
-import subprocess
 import threading
 import unittest
 from pathlib import Path
 
 from support import options as opt
 from support import tree
-from support.run import BINARY, Case
+from support.run import BINARY, Case, libssh_line
 from support.sshd import Sshd
 
 UMACS = ("umac-64-etm@openssh.com", "umac-128-etm@openssh.com", "umac-64@openssh.com", "umac-128@openssh.com")
 SIZES = (*range(1, 40), 1023, 1024, 1025, 32758, 32768, 65537, 262144, 5 << 20, 24 << 20)
-
-
-def libssh_line() -> str:
-    """What --version says of libssh."""
-    text = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout
-    return next(line for line in text.splitlines() if line.startswith("libssh "))
 
 
 def make_files(root: Path) -> None:

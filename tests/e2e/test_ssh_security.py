@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import nssh
 from support import options as opt
-from support.run import BINARY, FULL, Case, Outcome
+from support.run import BINARY, FULL, Case, Outcome, libssh_line
 from support.sshd import HOST
 from support.tcpproxy import TcpProxy
 
@@ -135,6 +135,42 @@ class Order(SshCase):
         self.assertNotIn("curve25519", self.push().text.split("\n", 1)[1])
 
 
+class Pairs(SshCase):
+    """Every cipher with every MAC that libssh and OpenSSH share: pushed and verified, with nothing else on offer."""
+
+    CIPHERS = [f"aes{bits}-{mode}" for mode in ("ctr", "cbc") for bits in (128, 192, 256)] + ["3des-cbc"]
+    AEAD = [GCM, "aes256-gcm@openssh.com", CHACHA]
+    MACS = [f"hmac-{name}" for name in ("sha1", "sha2-256", "sha2-512")]
+    UMACS = ["umac-64@openssh.com", "umac-128@openssh.com"]
+    SAMPLE = 10
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.source / "random").write_bytes(random.Random(1).randbytes(300_000))
+        every = {kind: subprocess.run(["ssh", "-Q", kind], capture_output=True, text=True, check=True).stdout.split()
+                 for kind in ("cipher", "mac")}
+        settings = f"Ciphers {','.join(every['cipher'])}\nMACs {','.join(every['mac'])}\n"
+        self.server = nssh.Nssh(self.dir / "every", settings, stock=True)
+        self.addCleanup(self.server.close)
+
+    def test_each(self) -> None:
+        macs = self.MACS + (self.UMACS if "MAC umac: yes" in libssh_line() else [])
+        macs += [mac.removesuffix("@openssh.com") + "-etm@openssh.com" for mac in macs]
+        pairs = [(cipher, "") for cipher in self.AEAD] + [(cipher, mac) for cipher in self.CIPHERS for mac in macs]
+        for cipher, mac in pairs if FULL else random.Random(BINARY).sample(pairs, self.SAMPLE):
+            with self.subTest(cipher=cipher, mac=mac):
+                self._use(cipher, mac)
+
+    def _use(self, cipher: str, mac: str) -> None:
+        names = [f"--ciphers={cipher}", *([f"--macs={mac}"] if mac else [])]
+        options = ["--remote-path", BINARY, "--ssh-config", str(self.server.config), *names]
+        sink = f"{HOST}:{self.dir}/{cipher}-{mac or 'aead'}"
+        made = connection(self.run_ok("push", "--json", *options, f"{self.source}/", sink))
+        self.assertEqual([made[key] for key in ("cipher_out", "cipher_in", "mac_out", "mac_in")],
+                         [cipher, cipher, mac, mac])
+        self.run_ok("verify", *options, f"{self.source}/", sink)
+
+
 class Fallback(SshCase):
     """Where `none` cannot be had the run goes on encrypted, and says so on one line."""
 
@@ -184,8 +220,7 @@ class Fallback(SshCase):
 
 def no_none() -> str | None:
     """Why no connection can be changed to `none` here, or nothing."""
-    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout if BINARY else ""
-    if "cipher none: yes" not in version:
+    if BINARY and "cipher none: yes" not in libssh_line():
         return "nbackup's libssh has no cipher none (NBACKUP_LIBSSH=nssh)"
     return nssh.missing()
 

@@ -41,6 +41,12 @@ exec /bin/sh -c "$*"
 """
 
 
+def libssh_line() -> str:
+    """What --version says of libssh: also whether it has cipher none and UMAC."""
+    text = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout
+    return next(line for line in text.splitlines() if line.startswith("libssh "))
+
+
 @dataclass
 class Outcome:
     """How one run ended. Output is bytes; `text` is all of it for messages."""
