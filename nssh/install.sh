@@ -4,8 +4,8 @@
 # package of it, removes it. To be sourced by nssh/build after source.sh; uses its messages and the directory, source
 # directory and log file of that script (work, here, log).
 #
-# An installation knows its files (PREFIX/share/nssh/manifest), so that an uninstall removes nothing else whatever the
-# prefix was.
+# An installation knows its files (PREFIX/share/nssh/manifest) and what else it has made there: directories, the
+# configuration, the host key (PREFIX/share/nssh/made). An uninstall removes nothing else, whatever the prefix was.
 
 nssh_files=$(cd "$(dirname "${BASH_SOURCE[0]}")/files" && pwd)
 nssh_unit=/etc/systemd/system/nssh.service
@@ -24,12 +24,13 @@ nssh_stage() {
 
 # nssh_install ARCHIVE PREFIX: installs to PREFIX. A configuration and a host key that are there stay. Starts nothing.
 nssh_install() {
-  local archive=$1 prefix=$2 manifest=$2/share/nssh/manifest
+  local archive=$1 prefix=$2
+  nssh_absent "$archive" "$prefix" >"$work/made"
   mkdir -p "$prefix" || nssh_die "cannot make $prefix"
-  #: a running sshd keeps the file that it runs from.
+  # A running sshd keeps the file that it runs from.
   tar -C / --no-same-owner -xf "$archive" --no-overwrite-dir ".$prefix" ||
     nssh_die "cannot unpack to $prefix"
-  nssh_write_manifest "$archive" "$manifest"
+  nssh_write_manifest "$archive" "$prefix/share/nssh"
   if [ -e "$prefix/etc/sshd_config" ]; then
     nssh_say "$prefix/etc/sshd_config is there and stays as it is"
   else
@@ -40,10 +41,26 @@ nssh_install() {
   nssh_say "installed to $prefix; $(nssh_how_to_start "$prefix")"
 }
 
-# nssh_write_manifest ARCHIVE MANIFEST: also removes what an older version had installed and this one has not.
+# nssh_absent ARCHIVE PREFIX: of what an installation makes beside the files of the archive, what is not there yet, one
+# path a line, directories before what is in them.
+nssh_absent() {
+  local path
+  {
+    echo "$2"
+    tar -tf "$1" | sed -n "s|^\\.\\($2/.*\\)/\$|\\1|p"
+    printf '%s\n' "$2/share/nssh" "$2/etc/sshd_config" "$2/etc/ssh_host_ed25519_key" "$2/etc/ssh_host_ed25519_key.pub"
+  } | LC_ALL=C sort -u | while IFS= read -r path; do
+    if [ ! -e "$path" ]; then printf '%s\n' "$path"; fi
+  done
+}
+
+# nssh_write_manifest ARCHIVE DIRECTORY: also removes what an older version had installed and this one has not.
 nssh_write_manifest() {
-  local archive=$1 manifest=$2
-  mkdir -p "$(dirname "$manifest")"
+  local archive=$1 manifest=$2/manifest made=$2/made
+  mkdir -p "$2"
+  touch "$made"
+  LC_ALL=C sort -u "$made" "$work/made" >"$made.new"
+  mv "$made.new" "$made"
   tar -tf "$archive" | sed -n 's|^\./\(.*[^/]\)$|/\1|p' | LC_ALL=C sort >"$manifest.new"
   if [ -f "$manifest" ]; then
     LC_ALL=C comm -23 "$manifest" "$manifest.new" | while IFS= read -r file; do rm -f "$file"; done
@@ -52,7 +69,9 @@ nssh_write_manifest() {
 }
 
 nssh_how_to_start() {
-  if [ "$(id -u)" -ne 0 ]; then
+  if [ -d /run/systemd/system ] && systemctl is-active --quiet nssh; then
+    echo "an older one is running: systemctl restart nssh"
+  elif [ "$(id -u)" -ne 0 ]; then
     echo "start it: $1/sbin/sshd -f $1/etc/sshd_config"
   elif [ -d /run/systemd/system ]; then
     echo "start it: systemctl enable --now nssh"
@@ -63,18 +82,21 @@ nssh_how_to_start() {
 
 # nssh_uninstall PREFIX: removes what nssh_install has written there, and its unit.
 nssh_uninstall() {
-  local prefix=$1 manifest=$1/share/nssh/manifest file
+  local prefix=$1 manifest=$1/share/nssh/manifest made=$1/share/nssh/made file paths
   [ -f "$manifest" ] || nssh_die "no nssh that nssh/build has installed is at $prefix (no $manifest)"
   if grep -qsF "ExecStart=$prefix/sbin/sshd" $nssh_unit; then
     nssh_fill prerm "$prefix" | sh -s remove
     rm -f $nssh_unit
   fi
   while IFS= read -r file; do rm -f "$file"; done <"$manifest"
-  rm -f "$manifest" "$prefix/etc/sshd_config"
-  nssh_fill postrm "$prefix" | sh -s purge
-  find "$prefix" -depth -type d -empty -delete
+  paths=$(LC_ALL=C sort -r "$made")
+  rm -f "$manifest" "$made"
+  while IFS= read -r file; do
+    if [ -d "$file" ]; then rmdir --ignore-fail-on-non-empty "$file"; else rm -f "$file"; fi
+  done <<<"$paths"
+  nssh_fill postrm "$prefix" | sh -s remove
   if [ -e "$prefix" ]; then
-    nssh_say "uninstalled; what is left in $prefix is not nssh's: $(find "$prefix" -not -type d | head -n 1), ..."
+    nssh_say "uninstalled; what is left in $prefix is not nssh's"
   else
     nssh_say "uninstalled from $prefix"
   fi
