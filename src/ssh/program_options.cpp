@@ -17,8 +17,12 @@ std::string first_value(const EffectiveConfig& config, std::string_view name) {
   return found == config.end() || found->second.empty() ? "" : found->second.front();
 }
 
+bool has_post_auth_none(const EffectiveConfig& effective) {
+  return effective.find(k_post_auth_none) != effective.end();
+}
+
 std::string obstacle(const EffectiveConfig& effective) {
-  if (effective.find(k_post_auth_none) == effective.end()) return "this ssh program has no option PostAuthNone";
+  if (!has_post_auth_none(effective)) return "this ssh program has no option PostAuthNone";
   const std::string checking = first_value(effective, "stricthostkeychecking");
   // As `ssh -G` prints yes and ask.
   if (checking != "true" && checking != "ask") return "StrictHostKeyChecking lets unknown host keys pass";
@@ -40,9 +44,11 @@ ProgramOptions program_options(const ProgramRequest& request) {
   add("-oMACs=", request.demanded.macs);
   add("-oKexAlgorithms=", request.demanded.kex);
   add("-oHostKeyAlgorithms=", request.demanded.host_keys);
-  if (request.security == Security::encrypted) return options;
-  options.obstacle = obstacle(request.effective);
-  if (!options.obstacle.empty()) return options;
+  if (request.security != Security::encrypted) options.obstacle = obstacle(request.effective);
+  if (request.security == Security::encrypted || !options.obstacle.empty()) {
+    if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", "no");
+    return options;
+  }
   add("-oPostAuthNone=", request.security == Security::off ? "cipher-and-mac" : "cipher");
   options.words.insert(options.words.end(), k_nothing_beside.begin(), k_nothing_beside.end());
   return options;

@@ -18,22 +18,23 @@ bool is_ssh_program(const std::vector<std::string>& words);
 struct ProgramRequest {
   Security security = Security::encrypted;
   AlgorithmLists demanded;
-  EffectiveConfig effective;  // what `ssh -G` says for the host; needed where more than `encrypted` is asked for
+  EffectiveConfig effective;  // what `ssh -G` says for the host
 };
 
 struct ProgramOptions {
-  std::vector<std::string> words;  // "-oCiphers=...", ...
+  std::vector<std::string> words;  // "-oCiphers=...", ...; to be the first of the program's: it takes the first value
   std::string obstacle;            // why the connection stays encrypted against what was asked for; else empty
 };
 
 // PostAuthNone is the option of our own build of OpenSSH (nssh/); a program that has it says so in `ssh -G`, any other
-// would refuse it. What would make it stay encrypted, sharing and forwarding, is turned off. Such a program is trusted
+// would refuse it. It is always set, so that no configuration gives up more than nbackup was told to. What would make
+// the program stay encrypted against that, sharing and forwarding, is turned off. Such a program is trusted
 // to check what it negotiates. It is asked only where it also refuses a host key that nobody has verified
 // (StrictHostKeyChecking yes or ask).
 ProgramOptions program_options(const ProgramRequest& request);
 
-// "-oCiphers=^aes128-gcm@openssh.com" where both ends have AES instructions, the fastest where it was measured, else nothing: the program's own order
-// begins with chacha20-poly1305. Only for a configuration that names no ciphers.
+// "-oCiphers=^aes128-gcm@openssh.com" where both ends have AES instructions, the fastest where it was measured, else
+// nothing: the program's own order begins with chacha20-poly1305. Only for a configuration that names no ciphers.
 std::vector<std::string> program_preferences(const CpuPair& cpus, const AlgorithmLists& measured);
 
 }  // namespace nb::ssh

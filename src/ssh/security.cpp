@@ -107,9 +107,13 @@ Security security_of(const Negotiated& negotiated) {
 
 std::string shortfall(const Negotiated& negotiated, Security asked) {
   if (asked == Security::encrypted) return {};
-  if (negotiated.cipher_in != k_none || negotiated.cipher_out != k_none) {
-    return "the server offers no cipher none; the connection stays encrypted";
+  const bool sends_plain = negotiated.cipher_out == k_none;
+  if (sends_plain != (negotiated.cipher_in == k_none)) {
+    return std::string("the server has cipher none one way only: what is ") +
+           (sends_plain ? "sent is readable, what is received" : "received is readable, what is sent") +
+           " stays encrypted";
   }
+  if (!sends_plain) return "the server offers no cipher none; the connection stays encrypted";
   const bool all_off = is_no_mac(negotiated.mac_in) && is_no_mac(negotiated.mac_out);
   return asked == Security::off && !all_off
              ? "the server offers no MAC none; the connection keeps " + negotiated.mac_out

@@ -34,6 +34,14 @@ std::vector<std::string> wanted_macs(const LibsshOptions& options) {
                             : ssh::as_names(configured);
 }
 
+// A key exchange that comes later finds nothing else on the lists: a configuration may name `none` itself.
+Status keep_algorithms(ssh_session session, const ssh::Negotiated& used) {
+  NB_TRY(set_option_text(session, SSH_OPTIONS_CIPHERS_S_C, used.cipher_in));
+  NB_TRY(set_option_text(session, SSH_OPTIONS_CIPHERS_C_S, used.cipher_out));
+  if (!used.mac_in.empty()) NB_TRY(set_option_text(session, SSH_OPTIONS_HMAC_S_C, used.mac_in));
+  return used.mac_out.empty() ? Status() : set_option_text(session, SSH_OPTIONS_HMAC_C_S, used.mac_out);
+}
+
 }  // namespace
 
 Status arm_switch(ssh_session session, const LibsshOptions& options) {
@@ -41,10 +49,12 @@ Status arm_switch(ssh_session session, const LibsshOptions& options) {
 }
 
 Result<ssh::Security> request_switch(ssh_session session, const LibsshOptions& options, ssh::HostKeyTrust trust) {
+  const ssh::Negotiated used = read_negotiated(session, options);
+  NB_TRY(keep_algorithms(session, used));
   if (options.security == ssh::Security::encrypted) return ssh::Security::encrypted;
   // The keys that are in use keep the limit; those of the second exchange get libssh's own.
   if (is_armed(options)) NB_TRY(set_rekey_limit(session, k_libssh_default));
-  const ssh::SwitchRequest request{options.security, trust, read_negotiated(session, options), wanted_macs(options)};
+  const ssh::SwitchRequest request{options.security, trust, used, wanted_macs(options)};
   const ssh::SwitchPlan plan = ssh::plan_switch(request, libssh_algorithms());
   if (!plan.lists) {
     warn_of_security(options, plan.obstacle + "; the connection stays encrypted");

@@ -124,12 +124,12 @@ std::vector<std::string> chosen_program(const LibsshOptions& options) {
   return words;
 }
 
-// The words of `rsh` with what the command line says about algorithms and --ssh-security.
+// The words of `rsh` with what the command line says about algorithms and --ssh-security, which no later word undoes.
 std::vector<std::string> with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
                                        ssh::EffectiveConfig effective) {
   const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, std::move(effective)});
   if (!asked.obstacle.empty()) warn_of_security(options, asked.obstacle + "; the connection stays encrypted");
-  rsh.insert(rsh.end(), asked.words.begin(), asked.words.end());
+  rsh.insert(rsh.begin() + 1, asked.words.begin(), asked.words.end());
   return rsh;
 }
 
@@ -160,16 +160,17 @@ Result<std::unique_ptr<ByteStream>> open_users_program(const LibsshOptions& opti
   NB_TRY_ASSIGN(std::vector<std::string> words, ssh::split_command(rsh));
   const ssh::AlgorithmLists& demanded = options.demanded;
   const bool asks = options.security != ssh::Security::encrypted || demanded.ciphers || demanded.macs || demanded.kex;
-  if (!asks) return open_program(options, words);
   if (!ssh::is_ssh_program(words)) {
-    if (options.on_warning) {
+    if (asks && options.on_warning) {
       options.on_warning("'" + words.front() +
                          "' is no ssh: --ssh-security, --ciphers, --macs and --kex do not reach it");
     }
     return open_program(options, words);
   }
-  NB_TRY_ASSIGN(auto effective, ask_ssh(words, options.host, options.config_file, SelectOptions{}.limit));
-  return open_program(options, with_requests(std::move(words), options, std::move(effective)));
+  auto effective = ask_ssh(words, options.host, options.config_file, SelectOptions{}.limit);
+  // One that cannot be asked has no PostAuthNone.
+  if (!effective && asks) return tl::make_unexpected(effective.error());
+  return open_program(options, with_requests(std::move(words), options, effective.value_or(ssh::EffectiveConfig())));
 }
 
 }  // namespace

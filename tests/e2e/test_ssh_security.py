@@ -370,9 +370,38 @@ class Switch(SshCase):
                 self.assertIn(f"-oPostAuthNone={value}", connection(outcome)["description"])
                 self.assertIn(MARKER, bytes(proxy.up))
                 self.assert_same_tree(self.source, sink)
-        proxy.up.clear()
-        self.run_ok("push", *options, f"{self.source}/", f"{HOST}:{self.dir / 'encrypted'}")
+
+    def test_no_configuration_of_a_program_gives_up_more(self) -> None:
+        """Neither the ssh configuration nor the words of -e: --ssh-security alone says what the connection may be."""
+        (self.source / "marked").write_bytes(MARKER * 4096)
+        proxy = self.serve(BOTH)
+        self.configure("PostAuthNone cipher-and-mac")
+        rsh = f"{nssh.SSH} -F {self.world.sshd.config}"
+        asked = "--ssh-security=integrity"
+        for number, (words, value, readable) in enumerate((
+                (("-e", rsh), "no", False),
+                (("-e", f"{rsh} -oPostAuthNone=cipher"), "no", False),
+                (("-e", f"{rsh} -oStrictHostKeyChecking=no", asked), "no", False),
+                (("-e", f"{rsh} -oPostAuthNone=cipher-and-mac", asked), "cipher", True))):
+            with self.subTest(words=words):
+                proxy.up.clear()
+                outcome = self.run_ok("push", "--remote-path", BINARY, "--no-compress", "--json", *words,
+                                      f"{self.source}/", f"{HOST}:{self.dir}/{number}")
+                self.assertIn(f"ssh -oPostAuthNone={value} ", connection(outcome)["description"])
+                self.assertEqual(MARKER in bytes(proxy.up), readable)
+
+    def test_none_of_a_configuration_is_never_reached(self) -> None:
+        """libssh reads the files itself where there is no ssh program; a later key exchange must not come to none."""
+        (self.source / "marked").write_bytes(MARKER * (1 << 20))
+        proxy = self.serve(BOTH + "RekeyLimit 1M\n")
+        config = self.world.sshd.config
+        config.write_text("Ciphers none,aes128-ctr\nMACs none,hmac-sha2-256\n" + config.read_text())
+        self.world.path = str(self.dir / "no-programs")
+        outcome = self.run_ok("push", "--json", "--no-compress", "--remote-path", BINARY, "--ssh-config", config,
+                              f"{self.source}/", f"{HOST}:{self.sink}")
+        self.assertEqual(connection(outcome)["cipher_out"], "aes128-ctr")
         self.assertNotIn(MARKER, bytes(proxy.up))
+        self.assert_same_tree(self.source, self.sink)
 
 
 if __name__ == "__main__":

@@ -98,6 +98,7 @@ class World:
         for name in ("home", "cache", "scratch", "bin"):
             (self.dir / name).mkdir()
         self.fake_rsh = self.script("fake-rsh", FAKE_RSH)
+        self.path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # where runs find programs
         self._sshd: Sshd | None = None
         self._wrappers = 0
 
@@ -123,7 +124,7 @@ class World:
 
     def env(self, failpoint: str = "", log: Path | None = None) -> dict[str, str]:
         env = {"HOME": str(self.dir / "home"), "XDG_CACHE_HOME": str(self.dir / "cache"), "TZ": "UTC",
-               "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+               "PATH": self.path, "LC_ALL": "C.UTF-8",
                "TMPDIR": str(self.dir / "scratch"), "USER": "tester", "LOGNAME": "tester"}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH"):
             if name in os.environ:

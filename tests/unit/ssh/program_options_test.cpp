@@ -39,13 +39,13 @@ TEST_CASE("PostAuthNone is asked of a program that has it, with host keys that a
   }
   for (const char* checking : {"false", "accept-new", ""}) {
     const auto options = ssh::program_options({Security::off, {}, patched(checking)});
-    CHECK(options.words.empty());
+    CHECK(options.words == Words{"-oPostAuthNone=no"});
     CHECK(options.obstacle == "StrictHostKeyChecking lets unknown host keys pass");
   }
   const auto stock = ssh::program_options({Security::integrity, {}, {{"stricthostkeychecking", {"true"}}}});
   CHECK(stock.words.empty());
   CHECK(stock.obstacle == "this ssh program has no option PostAuthNone");
-  CHECK(ssh::program_options({Security::encrypted, {}, patched("true")}).words.empty());
+  CHECK(ssh::program_options({Security::encrypted, {}, patched("true")}).words == Words{"-oPostAuthNone=no"});
 }
 
 TEST_CASE("an ssh program is told of AES instructions on both ends, and of nothing else", "[ssh]") {

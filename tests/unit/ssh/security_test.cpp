@@ -136,6 +136,10 @@ TEST_CASE("what is missing is said", "[ssh]") {
   CHECK(ssh::shortfall(link(k_gcm, ""), Security::encrypted).empty());
   CHECK(ssh::shortfall(link(k_gcm, ""), Security::integrity) ==
         "the server offers no cipher none; the connection stays encrypted");
+  ssh::Negotiated one_way = link("none", k_umac);
+  one_way.cipher_in = k_gcm;
+  CHECK(ssh::shortfall(one_way, Security::integrity) ==
+        "the server has cipher none one way only: what is sent is readable, what is received stays encrypted");
   CHECK(ssh::shortfall(link("none", k_umac), Security::integrity).empty());
   CHECK(ssh::shortfall(link("none", k_umac), Security::off) ==
         "the server offers no MAC none; the connection keeps umac-64-etm@openssh.com");
