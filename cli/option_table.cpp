@@ -218,7 +218,7 @@ constexpr std::array k_options{
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_connects | k_deploy, k_output, "print nothing but errors",
+    OptionRow{"-q,--quiet", toggle, "", k_connects | k_deploy, k_output, "print nothing but errors and warnings",
               set_true<&Settings::quiet>},
     OptionRow{"--stats", toggle, "", k_runs, k_output, "print counts at the end", set_true<&Settings::stats>},
     OptionRow{"--progress", toggle, "", k_runs | k_bench, k_output, "show progress on a terminal (default there)",

@@ -22,7 +22,7 @@ bool has_post_auth_none(const EffectiveConfig& effective) {
 }
 
 std::string obstacle(const EffectiveConfig& effective) {
-  if (!has_post_auth_none(effective)) return "this ssh program has no option PostAuthNone";
+  if (!has_post_auth_none(effective)) return "this ssh program has no option PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh)";
   const std::string checking = first_value(effective, "stricthostkeychecking");
   // As `ssh -G` prints yes and ask.
   if (checking != "true" && checking != "ask") return "StrictHostKeyChecking lets unknown host keys pass";
