@@ -71,8 +71,6 @@ Status BenchRun::note(const Error& error, const std::string& kind, const std::st
   return {};
 }
 
-std::string name_of(const CipherPair& pair) { return pair.cipher + " with " + pair.mac; }
-
 Status BenchRun::meet() {
   say("connecting");
   NB_TRY_ASSIGN(m_link, m_links.open({}));
@@ -125,12 +123,12 @@ Status BenchRun::measure_pairs(milliseconds time) {
   const PairTimes times = pair_times(m_plan.pairs.size(), time, connecting);
   for (const CipherPair& pair : m_plan.pairs) {
     if (m_clock.steady() > until) {
-      m_result.unmeasured.push_back({"pair", name_of(pair), k_no_time});
+      m_result.unmeasured.push_back({"pair", pair_name(pair), k_no_time});
       continue;
     }
-    say(name_of(pair));
+    say(pair_name(pair));
     if (pair.cipher == ssh::k_none && m_none_refused) continue;
-    if (const auto done = measure_pair(pair, times); !done) NB_TRY(note(done.error(), "pair", name_of(pair)));
+    if (const auto done = measure_pair(pair, times); !done) NB_TRY(note(done.error(), "pair", pair_name(pair)));
   }
   return {};
 }
@@ -141,6 +139,7 @@ Result<BenchLink> BenchRun::open_for(const CipherPair& pair) const {
   if (pair.mac != k_implicit_mac && pair.mac != ssh::k_none) request.demanded.macs = pair.mac;
   if (pair.cipher != ssh::k_none) {
     request.demanded.ciphers = pair.cipher;
+    request.security = ssh::Security::encrypted;  // whatever --ssh-security says: else `none` would be measured
   } else {
     request.security = pair.mac == ssh::k_none ? ssh::Security::off : ssh::Security::integrity;
   }
@@ -149,10 +148,9 @@ Result<BenchLink> BenchRun::open_for(const CipherPair& pair) const {
 
 Status BenchRun::measure_pair(const CipherPair& pair, const PairTimes& times) {
   NB_TRY_ASSIGN(const BenchLink link, open_for(pair));
-  if (link.negotiated && link.negotiated->cipher_out != pair.cipher) {
-    if (pair.cipher == ssh::k_none) m_none_refused = true;
-    const std::string name = pair.cipher == ssh::k_none ? pair.cipher : name_of(pair);
-    m_result.unmeasured.push_back({"cipher", name, "the connection came to " + link.negotiated->cipher_out});
+  if (link.negotiated && !has_pair(*link.negotiated, pair)) {
+    m_result.unmeasured.push_back(not_had(*link.negotiated, pair));
+    if (m_result.unmeasured.back().kind == "cipher") m_none_refused = true;
     return {};
   }
   std::vector<TwoSidedFlow> tries;

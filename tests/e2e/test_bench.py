@@ -224,6 +224,28 @@ class WithNone(Case):
         self.assertEqual(pairs, set())
         self.assertIn("came to aes128-gcm", reasons["cipher none"])
 
+    def test_real_ciphers_are_measured_encrypted(self) -> None:
+        """Whatever --ssh-security says: only the connections as a run has them change to none."""
+        for carrier in ("libssh", "ssh"):
+            if carrier == "libssh" and not self.has_none:
+                continue
+            with self.subTest(carrier):
+                server = nssh.Nssh(Path(tempfile.mkdtemp(dir=self.dir)),
+                                   "LogLevel DEBUG1\nCiphers aes128-gcm@openssh.com,aes256-ctr\nMACs hmac-sha2-256\n"
+                                   "KexAlgorithms curve25519-sha256\nPostAuthNone cipher\n" + nssh.SAFE)
+                self.addCleanup(server.close)
+                options = ["--remote-path", BINARY, "--ssh-config", str(server.config), "--ssh-security=integrity"]
+                if carrier == "ssh":
+                    options += ["-e", nssh.SSH]
+                found = json.loads(self.run_ok("bench", "--json", "--seconds=12", *options, HOST).stdout)
+                real = {(row["cipher"], row["mac"]) for row in found["pairs"] if row["cipher"] != "none"}
+                self.assertEqual(real, {("aes128-gcm@openssh.com", "implicit"), ("aes256-ctr", "hmac-sha2-256")},
+                                 found["unmeasured"])
+                log = server.log_text()
+                changed = log.count("kex: client->server cipher: none MAC: hmac-sha2-256 ")
+                self.assertGreater(changed, 0)
+                self.assertEqual(log.count("Accepted publickey") - changed, len(real))
+
 
 class Doctor(Case):
     def setUp(self) -> None:

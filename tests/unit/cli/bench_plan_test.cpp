@@ -106,3 +106,31 @@ TEST_CASE("tries get fewer before they get too short", "[cli]") {
   CHECK(none.warm_up == milliseconds(0));
   CHECK(none.counted == milliseconds(80));
 }
+
+TEST_CASE("a pair is measured only where both directions came to its cipher and its MAC", "[cli]") {
+  ssh::Negotiated made;
+  made.cipher_out = made.cipher_in = "none";
+  made.mac_out = made.mac_in = "none";
+  CHECK(has_pair(made, {"none", "none"}));
+  CHECK_FALSE(has_pair(made, {"aes128-ctr", "hmac-sha2-256"}));
+  made.mac_in = "hmac-sha2-256";
+  CHECK_FALSE(has_pair(made, {"none", "none"}));
+  made.mac_out = "hmac-sha2-256";
+  CHECK(has_pair(made, {"none", "hmac-sha2-256"}));
+  CHECK_FALSE(has_pair(made, {"none", "none"}));
+  const Unmeasured no_mac_none = not_had(made, {"none", "none"});
+  CHECK(no_mac_none.kind == "MAC");
+  CHECK(no_mac_none.name == "none");
+  CHECK(no_mac_none.reason == "the connection came to none with hmac-sha2-256");
+  made.cipher_out = made.cipher_in = "aes128-gcm@openssh.com";
+  made.mac_out = made.mac_in = "";
+  CHECK(has_pair(made, {"aes128-gcm@openssh.com", "implicit"}));
+  CHECK(not_had(made, {"none", "hmac-sha2-256"}).kind == "cipher");
+  made.cipher_in = "aes128-ctr";
+  made.mac_in = "hmac-sha2-256";
+  CHECK_FALSE(has_pair(made, {"aes128-gcm@openssh.com", "implicit"}));
+  const Unmeasured mixed = not_had(made, {"aes128-gcm@openssh.com", "implicit"});
+  CHECK(mixed.kind == "pair");
+  CHECK(mixed.reason ==
+        "the connection came to aes128-gcm@openssh.com sent and aes128-ctr with hmac-sha2-256 received");
+}
