@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/bench_protocol.hpp"
+
 namespace nb::cli {
 namespace {
 
@@ -125,14 +127,18 @@ bool has_pair(const ssh::Negotiated& negotiated, const CipherPair& pair) {
 }
 
 Unmeasured not_had(const ssh::Negotiated& negotiated, const CipherPair& pair) {
-  const bool no_none = pair.cipher == ssh::k_none &&
-                       (negotiated.cipher_out != ssh::k_none || negotiated.cipher_in != ssh::k_none);
+  const bool no_none =
+      pair.cipher == ssh::k_none && (negotiated.cipher_out != ssh::k_none || negotiated.cipher_in != ssh::k_none);
   const std::string reason =
       "the connection came to " + both_ways(direction_text(negotiated.cipher_out, negotiated.mac_out),
                                             direction_text(negotiated.cipher_in, negotiated.mac_in));
   if (no_none) return {"cipher", pair.cipher, reason};
   if (pair.cipher == ssh::k_none && pair.mac == ssh::k_none) return {"MAC", pair.mac, reason};
   return {"pair", pair_name(pair), reason};
+}
+
+milliseconds request_time(milliseconds share, int requests) {
+  return std::clamp(share / requests, milliseconds(20), k_bench_longest);
 }
 
 PairTimes pair_times(std::size_t pairs, milliseconds time, milliseconds connecting) {

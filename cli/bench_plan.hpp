@@ -30,7 +30,7 @@ std::string pair_name(const CipherPair& pair);
 inline constexpr const char* k_no_time = "no time left";
 
 struct Unmeasured {
-  std::string kind;  // "cipher", "MAC", "key exchange", "pair"
+  std::string kind;  // "cipher", "MAC", "key exchange", "pair", "link", "processor"
   std::string name;
   std::string reason;
 };
@@ -65,6 +65,9 @@ bool has_pair(const ssh::Negotiated& negotiated, const CipherPair& pair);
 // What to say of a pair that a connection was made for and did not come to: "none" by itself where no pair with it can
 // be had.
 Unmeasured not_had(const ssh::Negotiated& negotiated, const CipherPair& pair);
+
+// What each of `requests` equal parts of a phase gets: never more than the far end takes (k_bench_longest).
+std::chrono::milliseconds request_time(std::chrono::milliseconds share, int requests);
 
 struct PairTimes {
   unsigned tries = 0;  // on one connection

@@ -20,6 +20,19 @@ from support.run import BINARY, Case, Outcome
 from support.sshd import HOST
 
 AEAD = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com")
+# The far end, which dies at this request.
+DYING = """
+import os, select, subprocess, sys
+far = subprocess.Popen([{binary!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
+while select.select([0], [], []) and (piece := os.read(0, 65536)):  # its end of the stream does not block
+    if piece.startswith(b"{request} "):
+        far.kill()
+        break
+    far.stdin.write(piece)
+    far.stdin.flush()
+far.stdin.close()
+far.wait()
+"""
 MARGIN = 40  # seconds beyond --seconds that a busy machine may take
 
 
@@ -152,6 +165,21 @@ class Bench(Case):
                 outcome = self.run_code(code, "bench", "--seconds=3", *options, HOST, timeout=60)
                 self.assertEqual(outcome.stdout, b"")
                 self._printable(outcome)
+
+    def test_a_lost_link_is_made_anew_and_keeps_what_was_measured(self) -> None:
+        for request, lost in (("send", "link download"), ("hash", "processor hashing there")):
+            with self.subTest(request):
+                far = self.world.script(f"far-{request}", DYING.format(binary=BINARY, request=request))
+                outcome = self.run_ok("bench", "--json", "--seconds=3", "-e", str(self.world.fake_rsh),
+                                      "--remote-path", f"python3 {far}", "h")
+                found = json.loads(outcome.stdout)
+                names = {f"{row['kind']} {row['name']}" for row in found["unmeasured"]}
+                self.assertIn(lost, names)
+                self.assertGreater(found["upload"]["mb_per_s"]["min"], 0)
+                self.assertGreater(found["processor_here"]["hash_mb_per_s"], 0)
+                self.assertEqual(found["download"] is None, request == "send")
+                self.assertEqual(found["processor_there"] is None, request == "hash")
+                self.assertGreater(found["disk_there"]["write_mb_per_s"], 0)
 
     def test_forced_command(self) -> None:
         """A key that may only serve."""

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "cli/bench_protocol.hpp"
+
 using namespace nb;
 using namespace nb::cli;
 using std::chrono::milliseconds;
@@ -92,6 +94,20 @@ TEST_CASE("phases share what is left, and the last may use all of it", "[cli]") 
   CHECK(sum < left);
   CHECK(share_of(BenchPhase::processors, left - sum) == left - sum);
   CHECK(share_of(BenchPhase::pairs, milliseconds(-5)) == milliseconds(0));
+}
+
+TEST_CASE("no request of the longest run asks for more than the far end takes", "[cli]") {
+  const milliseconds longest(3'600'000);
+  CHECK(share_of(BenchPhase::disks, longest) > k_bench_longest);
+  for (const auto phase : {BenchPhase::disks, BenchPhase::processors}) {
+    for (const int requests : {1, 2, 3, 10}) {
+      CHECK(request_time(share_of(phase, longest), requests) <= k_bench_longest);
+    }
+  }
+  const PairTimes one = pair_times(1, longest, milliseconds(0));
+  CHECK(one.warm_up + one.counted <= k_bench_longest);
+  CHECK(request_time(milliseconds(1000), 10) == milliseconds(100));
+  CHECK(request_time(milliseconds(0), 10) > milliseconds(0));
 }
 
 TEST_CASE("tries get fewer before they get too short", "[cli]") {
