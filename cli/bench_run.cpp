@@ -20,7 +20,7 @@ constexpr std::uint64_t k_most_disk_bytes = std::uint64_t{4} << 30;
 
 class BenchRun {
  public:
-  BenchRun(const BenchLinks& links, const BenchOptions& options, const BenchProgress& progress, const Clock& clock)
+  BenchRun(BenchLinks& links, const BenchOptions& options, const BenchProgress& progress, const Clock& clock)
       : m_links(links), m_options(options), m_progress(progress), m_clock(clock), m_begin(clock.steady()) {}
 
   Result<BenchResult> run() {
@@ -58,7 +58,7 @@ class BenchRun {
   Status measure_processors(milliseconds time);
   Status note(const Error& error, const std::string& kind, const std::string& name);
 
-  const BenchLinks& m_links;
+  BenchLinks& m_links;
   const BenchOptions& m_options;
   const BenchProgress& m_progress;
   const Clock& m_clock;
@@ -78,7 +78,7 @@ Status BenchRun::note(const Error& error, const std::string& kind, const std::st
 
 Status BenchRun::meet() {
   say("connecting");
-  NB_TRY_ASSIGN(m_link, m_links.open({}));
+  NB_TRY_ASSIGN(m_link, m_links.meet({}));
   m_result.carrier = m_link.description;
   m_result.negotiated = m_link.negotiated;
   m_result.here = facts_of_this_machine(-1, m_clock);
@@ -94,6 +94,9 @@ Status BenchRun::meet() {
   }
   m_plan = plan_bench(ends);
   m_result.unmeasured = m_plan.unmeasured;
+  if (!m_link.fallback.empty()) {
+    m_result.unmeasured.push_back({"link", "libssh", m_link.fallback + "; a run takes the ssh program too"});
+  }
   return {};
 }
 
@@ -277,8 +280,8 @@ Status BenchRun::measure_processors(milliseconds time) {
 
 }  // namespace
 
-Result<BenchResult> run_measurements(const BenchLinks& links, const BenchOptions& options,
-                                     const BenchProgress& progress, const Clock& clock) {
+Result<BenchResult> run_measurements(BenchLinks& links, const BenchOptions& options, const BenchProgress& progress,
+                                     const Clock& clock) {
   return BenchRun(links, options, progress, clock).run();
 }
 

@@ -148,6 +148,16 @@ class Bench(Case):
         self.assertIsNone(found["negotiated"])
         self.assertEqual(outcome.stderr, b"", outcome.text)
 
+    def test_goes_on_to_the_ssh_program_as_a_run_does(self) -> None:
+        self._offer("KexAlgorithms sntrup761x25519-sha512@openssh.com\n")  # which libssh has not
+        checks = {row["name"]: row for row in json.loads(self.run_ok("doctor", "--json", *self.options, HOST).stdout)["checks"]}
+        self.assertEqual(checks["login"]["level"], "hint")
+        self.assertIn("by the ssh program", checks["login"]["text"])
+        found = self._json("--seconds=4", HOST)
+        self.assertTrue(found["carrier"].startswith("ssh program"), found["carrier"])
+        self.assertIn("link libssh", {f"{row['kind']} {row['name']}" for row in found["unmeasured"]})
+        self.assertGreater(found["upload"]["mb_per_s"]["min"], 0)
+
     def test_a_program_that_is_no_ssh_cannot_be_told_algorithms(self) -> None:
         found = json.loads(self.run_ok("bench", "--json", "--seconds=2", *self.world.carrier_options("fake"), "h").stdout)
         self.assertEqual((found["pairs"], found["kex"]), ([], []))
@@ -297,6 +307,14 @@ class Doctor(Case):
         text = self.run_ok("doctor", *self.options, HOST).stdout.decode()
         self.assertRegex(text, r"(?m)^ok +login ")
         self.assertNotIn("destination", text)
+
+    def test_remembers_the_host(self) -> None:
+        """So that the next run has the order for its processor."""
+        self._checks(0, HOST)
+        (memory,) = (self.dir / "cache").rglob("cache.db")
+        with sqlite3.connect(memory) as database:
+            ((cipher, kex),) = database.execute("SELECT cipher_out, kex FROM hosts").fetchall()
+        self.assertTrue(cipher and kex)
 
     def test_problems(self) -> None:
         checks = self._checks(1, f"{HOST}:/proc/nothing")
