@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "base/cpu.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cache/client_hosts.hpp"
@@ -58,18 +57,16 @@ Result<BenchResult> measure(const Settings& settings, Clock& clock) {
   NB_TRY_ASSIGN(const BenchPlace place, parse_bench_place(settings.arguments.front()));
   StatusLine line(stderr, use_of_line(settings));
   const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  NB_TRY_ASSIGN(const BenchLinks links, BenchLinks::choose(settings, remembered_host(place.host, memory), clock));
+  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, remembered_host(place.host, memory), clock));
   const std::size_t columns = terminal_columns(stderr) - 1;
   const auto progress = [&](const std::string& what, double share) {
     line.show(fmt::format("{:3.0f} %  {}", std::min(share, 1.0) * 100, what).substr(0, columns));
   };
   NB_TRY_ASSIGN(BenchResult result, run_measurements(links, options_of(settings, place), progress, clock));
-  cache::ClientHosts hosts(memory);
-  const std::string key = host_key(place.host);
-  hosts.record(key, {result.there.has_aes ? std::uint64_t{k_cpu_aes} : 0, result.negotiated, clock.wall()});
+  remember_host(memory, place.host, result.there, result.negotiated, clock);
   const ssh::AlgorithmLists order = fastest_order(result);
   result.saved = settings.save && order.ciphers.has_value();
-  if (result.saved) hosts.save_order(key, order, clock.wall());
+  if (result.saved) cache::ClientHosts(memory).save_order(host_key(place.host), order, clock.wall());
   return result;
 }
 

@@ -98,6 +98,15 @@ class Sender {
   std::uint64_t m_counted_from = 0;
 };
 
+Status fill_until(BenchChannel& channel, std::span<std::byte> out, SteadyTime until, const Clock& clock) {
+  while (!out.empty()) {
+    if (clock.steady() > until) return fail(Errc::timeout, "bench: the transfer does not end");
+    NB_TRY_ASSIGN(const std::size_t count, channel.read_some(out));
+    out = out.subspan(count);
+  }
+  return {};
+}
+
 double seconds_of(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -121,12 +130,13 @@ Result<Flow> send_blocks(BenchChannel& channel, const FlowTimes& times, const Cl
   return sender.finish();
 }
 
-Result<Flow> receive_blocks(BenchChannel& channel, const Clock& clock) {
+Result<Flow> receive_blocks(BenchChannel& channel, std::chrono::milliseconds limit, const Clock& clock) {
   Bytes block(k_bench_block_bytes);
+  const SteadyTime until = clock.steady() + limit + k_bench_rest;
   Meter meter(clock);
   std::uint64_t bytes = 0;
   while (true) {
-    NB_TRY(channel.fill(block));
+    NB_TRY(fill_until(channel, block, until, clock));
     const auto kind = static_cast<BlockKind>(block.front());
     if (kind > BlockKind::last) return fail(Errc::protocol, "bench: a block of no known kind");
     if (kind == BlockKind::begin) {

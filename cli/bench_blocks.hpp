@@ -15,6 +15,9 @@ namespace nb::cli {
 
 inline constexpr std::size_t k_bench_block_bytes = std::size_t{256} << 10;
 
+// What a transfer may take beyond its times: three blocks are sent however slow the link is.
+inline constexpr std::chrono::minutes k_bench_rest{5};
+
 enum class BlockKind : std::uint8_t { plain = 0, begin = 1, last = 2 };
 
 // What one side saw of one transfer.
@@ -35,7 +38,8 @@ struct FlowTimes {
 
 // Sends until the times are over, at least one block of each kind.
 Result<Flow> send_blocks(BenchChannel& channel, const FlowTimes& times, const Clock& clock);
-// Receives up to the last block. Errc::protocol for a block of no known kind.
-Result<Flow> receive_blocks(BenchChannel& channel, const Clock& clock);
+// Receives up to the last block. Errc::protocol for a block of no known kind, timeout where the last one has not come
+// `limit` and k_bench_rest after the call.
+Result<Flow> receive_blocks(BenchChannel& channel, std::chrono::milliseconds limit, const Clock& clock);
 
 }  // namespace nb::cli

@@ -137,6 +137,8 @@ Result<TreeWork> tree_read_speed(const std::string& directory, std::chrono::mill
   if (error) return fail_errno("read " + directory, error.value());
   for (const fs::recursive_directory_iterator end; walk != end && tree.work.seconds < seconds; walk.increment(error)) {
     if (error) break;
+    if (session::interrupt_requested()) return fail(Errc::interrupted, "");
+    tree.work.seconds = seconds_since(begin, clock);
     if (walk->symlink_status(error).type() == fs::file_type::regular) NB_TRY(read_one(walk->path().string()));
   }
   return tree;

@@ -17,8 +17,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// No request takes longer, whatever it says: a client that is gone is noticed between requests.
-constexpr std::uint64_t k_most_milliseconds = 600'000;
 constexpr std::uint64_t k_most_disk_bytes = std::uint64_t{16} << 30;
 constexpr std::chrono::hours k_silence{2};  // the longest bench leaves a connection alone for less
 
@@ -35,7 +33,7 @@ Result<std::uint64_t> count_of(const std::string& word, std::uint64_t most) {
 }
 
 Result<std::chrono::milliseconds> time_of(const std::string& word) {
-  NB_TRY_ASSIGN(const std::uint64_t number, count_of(word, k_most_milliseconds));
+  NB_TRY_ASSIGN(const std::uint64_t number, count_of(word, k_bench_longest.count()));
   return std::chrono::milliseconds(number);
 }
 
@@ -72,7 +70,7 @@ Result<BenchFields> on_place(const Far&, const Words& words) {
 }
 
 Result<BenchFields> on_swallow(const Far& far, const Words&) {
-  NB_TRY_ASSIGN(const Flow flow, receive_blocks(far.channel, far.clock));
+  NB_TRY_ASSIGN(const Flow flow, receive_blocks(far.channel, 2 * k_bench_longest, far.clock));
   return fields_of(flow);
 }
 
@@ -130,11 +128,6 @@ Result<BenchFields> answer(const Far& far, const Words& words) {
     if (verb.name == words[0] && verb.words == words.size()) return verb.answer(far, words);
   }
   return fail(Errc::protocol, "bench knows no such request: " + words[0]);
-}
-
-// What leaves the stream in an unknown place ends it.
-bool ends_connection(Errc code) {
-  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::interrupted || code == Errc::protocol;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench_link.hpp"
 
+#include "base/cpu.hpp"
 #include "base/text.hpp"
+#include "cache/client_hosts.hpp"
 #include "cli/peer_watch.hpp"
 #include "cli/signals.hpp"
 #include "ssh/program_options.hpp"
@@ -46,6 +48,7 @@ Result<BenchLinks> BenchLinks::choose(const Settings& settings, const FarHost& h
   NB_TRY_ASSIGN(auto choice, transport::select_carrier(select));
   if (!choice.reason.empty()) messages.on_notice(choice.reason);
   links.m_carrier = choice.carrier;
+  links.m_has_program = choice.settings.has_value();
   links.m_config = std::move(choice.effective);
   links.m_options.libssh.settings = std::move(choice.settings);
   links.m_options.on_notice = nullptr;  // said once
@@ -53,13 +56,14 @@ Result<BenchLinks> BenchLinks::choose(const Settings& settings, const FarHost& h
 }
 
 // A connection like a run's: libssh's own, or what open_remote_stream finds again (-e, or the chosen program).
-Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options) const {
+Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, const LinkRequest& request) const {
   const ExitOnSignal exit_on_signal;
   BenchLink link;
   Stream stream;
   if (m_carrier == ssh::Carrier::libssh) {
     NB_TRY_ASSIGN(auto opened, transport::open_libssh_stream(std::move(options.libssh)));
     link.negotiated = opened->negotiated();
+    if (request.on_login) request.on_login(*link.negotiated);
     stream = std::move(opened);
   } else {
     options.libssh.settings.reset();
@@ -87,9 +91,28 @@ Result<BenchLink> BenchLinks::open(const LinkRequest& request) const {
     options.libssh.on_warning = nullptr;
   }
   const SteadyTime begin = m_clock->steady();
-  NB_TRY_ASSIGN(BenchLink link, open_stream(std::move(options)));
+  NB_TRY_ASSIGN(BenchLink link, open_stream(std::move(options), request));
   link.seconds = std::chrono::duration<double>(m_clock->steady() - begin).count();
   return link;
+}
+
+Result<BenchLink> BenchLinks::meet(const LinkRequest& request) {
+  auto link = open(request);
+  const bool try_program =
+      !link && m_carrier == ssh::Carrier::libssh && m_has_program && transport::program_may_do_better(link.error());
+  if (!try_program) return link;
+  m_carrier = ssh::Carrier::ssh_program;
+  m_options.skip_libssh = true;
+  const std::string why = link.error().message();
+  link = open(request);
+  if (link) link->fallback = why;
+  return link;
+}
+
+void remember_host(const std::shared_ptr<cache::Store>& memory, const ssh::Host& host, const MachineFacts& there,
+                   const std::optional<ssh::Negotiated>& negotiated, const Clock& clock) {
+  const std::uint64_t cpu_flags = there.has_aes ? std::uint64_t{k_cpu_aes} : 0;
+  cache::ClientHosts(memory).record(host_key(host), {cpu_flags, negotiated, clock.wall()});
 }
 
 std::optional<ssh::AlgorithmNames> BenchLinks::our_algorithms() const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/bench_protocol.hpp"
+
 namespace nb::cli {
 namespace {
 
@@ -74,7 +76,24 @@ void add_none(const BenchEnds& ends, const Names& macs, BenchPlan& plan) {
   }
 }
 
+bool is_pair(std::string_view cipher, std::string_view mac, const CipherPair& pair) {
+  if (cipher != pair.cipher) return false;
+  if (pair.mac == k_implicit_mac) return true;
+  return mac == pair.mac || (mac.empty() && pair.mac == ssh::k_none);
+}
+
+std::string direction_text(const std::string& cipher, const std::string& mac) {
+  if (ssh::authenticates_itself(cipher)) return cipher;
+  return pair_name({cipher, mac.empty() ? std::string(ssh::k_none) : mac});
+}
+
+std::string both_ways(const std::string& out, const std::string& in) {
+  return out == in ? out : out + " sent and " + in + " received";
+}
+
 }  // namespace
+
+std::string pair_name(const CipherPair& pair) { return pair.cipher + " with " + pair.mac; }
 
 BenchPlan plan_bench(const BenchEnds& ends) {
   const ssh::AlgorithmNames wanted = ssh::preferred_algorithms({});
@@ -100,6 +119,26 @@ milliseconds share_of(BenchPhase phase, milliseconds left) {
   int together = 0;
   for (std::size_t i = index; i < k_shares.size(); ++i) together += k_shares.at(i);
   return std::max(left, milliseconds(0)) * k_shares.at(index) / together;
+}
+
+bool has_pair(const ssh::Negotiated& negotiated, const CipherPair& pair) {
+  return is_pair(negotiated.cipher_out, negotiated.mac_out, pair) &&
+         is_pair(negotiated.cipher_in, negotiated.mac_in, pair);
+}
+
+Unmeasured not_had(const ssh::Negotiated& negotiated, const CipherPair& pair) {
+  const bool no_none =
+      pair.cipher == ssh::k_none && (negotiated.cipher_out != ssh::k_none || negotiated.cipher_in != ssh::k_none);
+  const std::string reason =
+      "the connection came to " + both_ways(direction_text(negotiated.cipher_out, negotiated.mac_out),
+                                            direction_text(negotiated.cipher_in, negotiated.mac_in));
+  if (no_none) return {"cipher", pair.cipher, reason};
+  if (pair.cipher == ssh::k_none && pair.mac == ssh::k_none) return {"MAC", pair.mac, reason};
+  return {"pair", pair_name(pair), reason};
+}
+
+milliseconds request_time(milliseconds share, int requests) {
+  return std::clamp(share / requests, milliseconds(20), k_bench_longest);
 }
 
 PairTimes pair_times(std::size_t pairs, milliseconds time, milliseconds connecting) {

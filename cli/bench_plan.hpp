@@ -10,6 +10,7 @@
 #include "ssh/algorithms.hpp"
 #include "ssh/carrier_choice.hpp"
 #include "ssh/kexinit.hpp"
+#include "ssh/security.hpp"
 
 namespace nb::cli {
 
@@ -22,11 +23,14 @@ struct CipherPair {
   friend bool operator==(const CipherPair&, const CipherPair&) = default;
 };
 
+// "aes128-ctr with hmac-sha2-256"
+std::string pair_name(const CipherPair& pair);
+
 // Why something was not measured.
 inline constexpr const char* k_no_time = "no time left";
 
 struct Unmeasured {
-  std::string kind;  // "cipher", "MAC", "key exchange", "pair"
+  std::string kind;  // "cipher", "MAC", "key exchange", "pair", "link", "processor"
   std::string name;
   std::string reason;
 };
@@ -55,6 +59,15 @@ enum class BenchPhase : std::uint8_t { kex, pairs, link, disks, processors };
 
 // Of the time that is left when `phase` begins: what it and all after it take is divided by fixed shares.
 std::chrono::milliseconds share_of(BenchPhase phase, std::chrono::milliseconds left);
+
+// Whether the connection came to `pair` in both directions.
+bool has_pair(const ssh::Negotiated& negotiated, const CipherPair& pair);
+// What to say of a pair that a connection was made for and did not come to: "none" by itself where no pair with it can
+// be had.
+Unmeasured not_had(const ssh::Negotiated& negotiated, const CipherPair& pair);
+
+// What each of `requests` equal parts of a phase gets: never more than the far end takes (k_bench_longest).
+std::chrono::milliseconds request_time(std::chrono::milliseconds share, int requests);
 
 struct PairTimes {
   unsigned tries = 0;  // on one connection

@@ -36,6 +36,10 @@ tl::unexpected<Error> error_in(std::string_view line) {
 
 }  // namespace
 
+bool ends_connection(Errc code) {
+  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::interrupted || code == Errc::protocol;
+}
+
 Result<double> number_in(const BenchFields& fields, std::string_view key) {
   const std::string text = text_in(fields, key);
   double value = 0;
@@ -113,7 +117,8 @@ Result<std::size_t> BenchChannel::read_some(std::span<std::byte> out) {
 }
 
 Status BenchChannel::write_line(std::string_view text) {
-  return m_stream.write(as_bytes(std::string(text.substr(0, k_bench_line_bytes)) + "\n"));
+  if (text.size() > k_bench_line_bytes) return fail(Errc::path, "too long for bench to ask about");
+  return m_stream.write(as_bytes(std::string(text) + "\n"));
 }
 
 Status BenchChannel::write_answer(const BenchFields& fields) {
@@ -123,7 +128,8 @@ Status BenchChannel::write_answer(const BenchFields& fields) {
 }
 
 Status BenchChannel::write_error(const Error& error) {
-  return write_line("error " + std::string(info(error.code).name) + " " + escape(error.message()));
+  const std::string text = "error " + std::string(info(error.code).name) + " " + escape(error.message());
+  return write_line(text.substr(0, k_bench_line_bytes));
 }
 
 Result<BenchFields> BenchChannel::read_answer() {

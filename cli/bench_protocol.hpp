@@ -24,8 +24,15 @@ inline constexpr std::string_view k_bench_greeting = "nbackup-bench 1";
 inline constexpr std::string_view k_bench_client_greeting = "nbackup-bench client 1";
 inline constexpr std::size_t k_bench_line_bytes = 4096;
 inline constexpr std::size_t k_bench_most_fields = 64;
+// The most that a request may ask for: a client that is gone is noticed between requests.
+inline constexpr std::chrono::milliseconds k_bench_longest{600'000};
+// Beyond the time that a request asks for, how long its answer may take.
+inline constexpr std::chrono::milliseconds k_bench_silence{60'000};
 
 using BenchFields = std::map<std::string, std::string, std::less<>>;
+
+// Whether after this error nobody knows where in the stream the other side is.
+bool ends_connection(Errc code);
 
 // A number out of an answer: finite and not negative; Errc::protocol where it is missing or is none.
 Result<double> number_in(const BenchFields& fields, std::string_view key);
@@ -51,9 +58,11 @@ class BenchChannel {
   Result<std::size_t> read_some(std::span<std::byte> out);
 
   Status write(ByteView data) { return m_stream.write(data); }
+  // Errc::path for a line over k_bench_line_bytes: a path is all that can make it so long.
   Status write_line(std::string_view text);
 
   Status write_answer(const BenchFields& fields);
+  // A text that is too long is cut.
   Status write_error(const Error& error);
   // The other side's error with its own code; Errc::protocol for what is no answer.
   Result<BenchFields> read_answer();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::uint64_t k_most_disk_bytes = std::uint64_t{4} << 30;
 
 class BenchRun {
  public:
-  BenchRun(const BenchLinks& links, const BenchOptions& options, const BenchProgress& progress, const Clock& clock)
+  BenchRun(BenchLinks& links, const BenchOptions& options, const BenchProgress& progress, const Clock& clock)
       : m_links(links), m_options(options), m_progress(progress), m_clock(clock), m_begin(clock.steady()) {}
 
   Result<BenchResult> run() {
@@ -49,11 +50,15 @@ class BenchRun {
   Status measure_pair(const CipherPair& pair, const PairTimes& times);
   Result<BenchLink> open_for(const CipherPair& pair) const;
   Status measure_link(milliseconds time);
+  Status measure_round_trips();
+  Status need_link();
+  template <class Request>
+  auto over_link(const Request& request) -> decltype(request(std::declval<FarBench&>()));
   Status measure_disks(milliseconds time);
   Status measure_processors(milliseconds time);
   Status note(const Error& error, const std::string& kind, const std::string& name);
 
-  const BenchLinks& m_links;
+  BenchLinks& m_links;
   const BenchOptions& m_options;
   const BenchProgress& m_progress;
   const Clock& m_clock;
@@ -71,11 +76,9 @@ Status BenchRun::note(const Error& error, const std::string& kind, const std::st
   return {};
 }
 
-std::string name_of(const CipherPair& pair) { return pair.cipher + " with " + pair.mac; }
-
 Status BenchRun::meet() {
   say("connecting");
-  NB_TRY_ASSIGN(m_link, m_links.open({}));
+  NB_TRY_ASSIGN(m_link, m_links.meet({}));
   m_result.carrier = m_link.description;
   m_result.negotiated = m_link.negotiated;
   m_result.here = facts_of_this_machine(-1, m_clock);
@@ -91,6 +94,9 @@ Status BenchRun::meet() {
   }
   m_plan = plan_bench(ends);
   m_result.unmeasured = m_plan.unmeasured;
+  if (!m_link.fallback.empty()) {
+    m_result.unmeasured.push_back({"link", "libssh", m_link.fallback + "; a run takes the ssh program too"});
+  }
   return {};
 }
 
@@ -125,12 +131,12 @@ Status BenchRun::measure_pairs(milliseconds time) {
   const PairTimes times = pair_times(m_plan.pairs.size(), time, connecting);
   for (const CipherPair& pair : m_plan.pairs) {
     if (m_clock.steady() > until) {
-      m_result.unmeasured.push_back({"pair", name_of(pair), k_no_time});
+      m_result.unmeasured.push_back({"pair", pair_name(pair), k_no_time});
       continue;
     }
-    say(name_of(pair));
+    say(pair_name(pair));
     if (pair.cipher == ssh::k_none && m_none_refused) continue;
-    if (const auto done = measure_pair(pair, times); !done) NB_TRY(note(done.error(), "pair", name_of(pair)));
+    if (const auto done = measure_pair(pair, times); !done) NB_TRY(note(done.error(), "pair", pair_name(pair)));
   }
   return {};
 }
@@ -141,6 +147,7 @@ Result<BenchLink> BenchRun::open_for(const CipherPair& pair) const {
   if (pair.mac != k_implicit_mac && pair.mac != ssh::k_none) request.demanded.macs = pair.mac;
   if (pair.cipher != ssh::k_none) {
     request.demanded.ciphers = pair.cipher;
+    request.security = ssh::Security::encrypted;  // whatever --ssh-security says: else `none` would be measured
   } else {
     request.security = pair.mac == ssh::k_none ? ssh::Security::off : ssh::Security::integrity;
   }
@@ -149,10 +156,9 @@ Result<BenchLink> BenchRun::open_for(const CipherPair& pair) const {
 
 Status BenchRun::measure_pair(const CipherPair& pair, const PairTimes& times) {
   NB_TRY_ASSIGN(const BenchLink link, open_for(pair));
-  if (link.negotiated && link.negotiated->cipher_out != pair.cipher) {
-    if (pair.cipher == ssh::k_none) m_none_refused = true;
-    const std::string name = pair.cipher == ssh::k_none ? pair.cipher : name_of(pair);
-    m_result.unmeasured.push_back({"cipher", name, "the connection came to " + link.negotiated->cipher_out});
+  if (link.negotiated && !has_pair(*link.negotiated, pair)) {
+    m_result.unmeasured.push_back(not_had(*link.negotiated, pair));
+    if (m_result.unmeasured.back().kind == "cipher") m_none_refused = true;
     return {};
   }
   std::vector<TwoSidedFlow> tries;
@@ -164,27 +170,54 @@ Status BenchRun::measure_pair(const CipherPair& pair, const PairTimes& times) {
   return {};
 }
 
-Status BenchRun::measure_link(milliseconds time) {
+Status BenchRun::need_link() {
+  if (m_link.far) return {};
+  LinkRequest request;
+  request.words = Words::kept;
+  NB_TRY_ASSIGN(m_link, m_links.open(request));
+  return {};
+}
+
+// A request over the link as a run would have it, which is made anew where the one before lost it.
+template <class Request>
+auto BenchRun::over_link(const Request& request) -> decltype(request(std::declval<FarBench&>())) {
+  NB_TRY(need_link());
+  auto answer = request(*m_link.far);
+  if (!answer && ends_connection(answer.error().code)) m_link.far.reset();
+  return answer;
+}
+
+Status BenchRun::measure_round_trips() {
   say("round trips");
   std::vector<double> pings;
   for (unsigned i = 0; i < k_pings; ++i) {
-    NB_TRY_ASSIGN(const double seconds, m_link.far->ping());
-    pings.push_back(seconds * 1000);
+    const auto seconds = over_link([](FarBench& far) { return far.ping(); });
+    if (!seconds) return note(seconds.error(), "link", "round trips");
+    pings.push_back(*seconds * 1000);
   }
   m_result.round_trip = spread_of(pings);
+  return {};
+}
+
+Status BenchRun::measure_link(milliseconds time) {
+  NB_TRY(measure_round_trips());
   const PairTimes each = pair_times(2 * k_link_tries, time, milliseconds(0));
+  const FlowTimes times{each.warm_up, each.counted};
   std::vector<TwoSidedFlow> up;
   std::vector<TwoSidedFlow> down;
+  const auto measure = [&](const char* name, std::vector<TwoSidedFlow>& flows, const auto& request) -> Status {
+    say(name);
+    const auto flow = over_link(request);
+    if (!flow) return note(flow.error(), "link", name);
+    flows.push_back(*flow);
+    return {};
+  };
   for (unsigned i = 0; i < k_link_tries; ++i) {
-    say("upload");
-    NB_TRY_ASSIGN(const TwoSidedFlow sent, m_link.far->upload({each.warm_up, each.counted}));
-    up.push_back(sent);
-    say("download");
-    NB_TRY_ASSIGN(const TwoSidedFlow received, m_link.far->download({each.warm_up, each.counted}));
-    down.push_back(received);
+    NB_TRY(measure("upload", up, [&](FarBench& far) { return far.upload(times); }));
+    NB_TRY(measure("download", down, [&](FarBench& far) { return far.download(times); }));
   }
-  m_result.upload = rate_of(up, Direction::upload);
-  m_result.download = rate_of(down, Direction::download);
+  if (!up.empty()) m_result.upload = rate_of(up, Direction::upload);
+  if (!down.empty()) m_result.download = rate_of(down, Direction::download);
   return {};
 }
 
@@ -204,10 +237,10 @@ Status keep(Found& found, Result<Work> work) {
 
 Status BenchRun::measure_disks(milliseconds time) {
   const int parts = 1 + (m_options.source ? 1 : 0) + (m_options.write_here ? 1 : 0);
-  const DiskLimits limits{time / parts, k_most_disk_bytes};
+  const DiskLimits limits{request_time(time, parts), k_most_disk_bytes};
   say("disk of the destination");
   m_result.disk_there.directory = m_options.directory;
-  NB_TRY(keep(m_result.disk_there, m_link.far->disk(m_options.directory, limits)));
+  NB_TRY(keep(m_result.disk_there, over_link([&](FarBench& far) { return far.disk(m_options.directory, limits); })));
   if (m_options.source) {
     say("reading the source");
     m_result.source = TreeResult{*m_options.source, std::nullopt, {}};
@@ -226,30 +259,29 @@ ZstdResult as_result(int level, const ZstdWork& zstd) {
 }
 
 Status BenchRun::measure_processors(milliseconds time) {
-  const milliseconds each = std::max(time / static_cast<int>(2 * (k_zstd_levels.size() + 1)), milliseconds(20));
-  ProcessorResult here;
-  ProcessorResult there;
+  const milliseconds each = request_time(time, static_cast<int>(2 * (k_zstd_levels.size() + 1)));
   say("hashing");
   NB_TRY_ASSIGN(const Work hash_here, hash_speed(each, m_clock));
-  NB_TRY_ASSIGN(const Work hash_there, m_link.far->hash(each));
-  here.hash = hash_here.megabytes_per_second();
-  there.hash = hash_there.megabytes_per_second();
+  m_result.processor_here = ProcessorResult{hash_here.megabytes_per_second(), {}};
+  const auto hash_there = over_link([&](FarBench& far) { return far.hash(each); });
+  if (!hash_there) return note(hash_there.error(), "processor", "hashing there");
+  m_result.processor_there = ProcessorResult{hash_there->megabytes_per_second(), {}};
   for (const int level : k_zstd_levels) {
-    say("zstd " + std::to_string(level));
+    const std::string name = "zstd " + std::to_string(level);
+    say(name);
     NB_TRY_ASSIGN(const ZstdWork zstd_here, zstd_speed(level, each, m_clock));
-    NB_TRY_ASSIGN(const ZstdWork zstd_there, m_link.far->zstd(level, each));
-    here.zstd.push_back(as_result(level, zstd_here));
-    there.zstd.push_back(as_result(level, zstd_there));
+    m_result.processor_here->zstd.push_back(as_result(level, zstd_here));
+    const auto zstd_there = over_link([&](FarBench& far) { return far.zstd(level, each); });
+    if (!zstd_there) return note(zstd_there.error(), "processor", name + " there");
+    m_result.processor_there->zstd.push_back(as_result(level, *zstd_there));
   }
-  m_result.processor_here = std::move(here);
-  m_result.processor_there = std::move(there);
   return {};
 }
 
 }  // namespace
 
-Result<BenchResult> run_measurements(const BenchLinks& links, const BenchOptions& options,
-                                     const BenchProgress& progress, const Clock& clock) {
+Result<BenchResult> run_measurements(BenchLinks& links, const BenchOptions& options, const BenchProgress& progress,
+                                     const Clock& clock) {
   return BenchRun(links, options, progress, clock).run();
 }
 

@@ -22,7 +22,7 @@ struct BenchOptions {
 // What is being done, and how far it is: 0 to 1 of the time.
 using BenchProgress = std::function<void(const std::string& what, double share)>;
 
-Result<BenchResult> run_measurements(const BenchLinks& links, const BenchOptions& options,
-                                     const BenchProgress& progress, const Clock& clock);
+Result<BenchResult> run_measurements(BenchLinks& links, const BenchOptions& options, const BenchProgress& progress,
+                                     const Clock& clock);
 
 }  // namespace nb::cli

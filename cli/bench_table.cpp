@@ -68,8 +68,11 @@ std::string kex_rows(const BenchResult& result) {
 }
 
 std::string link_rows(const BenchResult& result) {
-  std::string text = fmt::format("\n{:<61} {:8.2f} {:8.2f} {:8.2f}\n", "round trip, ms", result.round_trip.min,
-                                 result.round_trip.mean, result.round_trip.max);
+  std::string text = "\n";
+  if (result.round_trip.tries > 0) {
+    text += fmt::format("{:<61} {:8.2f} {:8.2f} {:8.2f}\n", "round trip, ms", result.round_trip.min,
+                        result.round_trip.mean, result.round_trip.max);
+  }
   if (result.upload) text += fmt::format("{:<61} {}\n", "upload as a push has it", rate_columns(*result.upload));
   if (result.download) text += fmt::format("{:<61} {}\n", "download as a pull has it", rate_columns(*result.download));
   return text;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double k_worth_saying = 1.10;  // less is noise (docs/decisions.md)
 constexpr double k_busy = 0.85;          // of one processor
+constexpr double k_window_least = 0.7;   // of a window: room is made in steps
+constexpr double k_window_most = 1.2;    // a round trip on a full link is longer than the least one
 constexpr double k_worth_milliseconds = 30;
 constexpr const char* k_ssh = "SSH";
 constexpr const char* k_disk_there = "the destination's disk";
@@ -37,6 +39,21 @@ double share(double rate, double cpu_per_gigabyte) { return rate / 1000 * cpu_pe
 // By enough, and in every try.
 bool is_faster(const Spread& rate, double now) { return rate.mean >= now * k_worth_saying && rate.min > now; }
 
+// What is under way on a full link, where that is about a window of SSH's: no more is sent before the other end has
+// made room. OpenSSH gives a session 2 MiB, nssh 16.
+std::string window_that_binds(const BenchResult& result) {
+  const double under_way = result.upload->rate.mean * result.round_trip.min * 1000;  // bytes
+  for (const unsigned mebibytes : {2U, 16U}) {
+    const double full = under_way / (mebibytes * 1048576.0);
+    if (full < k_window_least || full > k_window_most) continue;
+    return fmt::format(
+        "It has a window of {} MiB under way at a round trip of {:.0f} ms: the SSH channel's window "
+        "binds, not the network.{}",
+        mebibytes, result.round_trip.min, mebibytes == 2 ? " nssh's sshd has one of 16 MiB." : "");
+  }
+  return {};
+}
+
 std::string what_limits_ssh(const BenchResult& result) {
   const RateResult& upload = *result.upload;
   const double here = share(upload.rate.mean, upload.cpu.here);
@@ -45,11 +62,17 @@ std::string what_limits_ssh(const BenchResult& result) {
     return fmt::format("The server's sshd takes {:.2f} of a processor for it.", sshd);
   }
   if (here >= k_busy) return fmt::format("nbackup takes {:.2f} of a processor for it here.", here);
+  const double there = share(upload.rate.mean, upload.cpu.there);
+  if (there >= k_busy) return fmt::format("nbackup takes {:.2f} of a processor for it there.", there);
   const PairResult* best = fastest(result.pairs, Kind::encrypted);
   const bool algorithms_matter = best != nullptr && is_faster(best->result.rate, upload.rate.mean);
-  if (!upload.cpu.sshd || algorithms_matter) return {};
-  return fmt::format("No processor is at its limit (here {:.2f}, sshd {:.2f} of one): the network carries no more.",
-                     here, sshd);
+  if (algorithms_matter) return {};
+  if (std::string window = window_that_binds(result); !window.empty()) return window;
+  if (!upload.cpu.sshd) return {};
+  return fmt::format(
+      "No processor is at its limit (here {:.2f}, sshd {:.2f}, nbackup there {:.2f} of one): the network carries no "
+      "more.",
+      here, sshd, there);
 }
 
 std::string faster_pair(const BenchResult& result, double now) {
@@ -71,11 +94,13 @@ std::string without_encryption(const BenchResult& result, double now) {
   }
   const double rate = best->result.rate.mean;
   if (!is_faster(best->result.rate, now)) return "Without encryption SSH is no more than 10 % faster.";
-  const bool has_mac = best->pair.mac != ssh::k_none;
-  return fmt::format(
-      "--ssh-security={} (no encryption{}) makes it {:.0f} MB/s ({:.1f} times), readable for anybody on "
-      "the way.",
-      has_mac ? "integrity" : "off", has_mac ? ", MAC " + best->pair.mac : " and no MAC", rate, rate / now);
+  const std::string gain = fmt::format("makes it {:.0f} MB/s ({:.1f} times)", rate, rate / now);
+  if (best->pair.mac == ssh::k_none) {
+    return "--ssh-security=off --allow-tampering (no encryption and no MAC) " + gain +
+           ", and anybody on the way can read the data and change it, and run commands there as you.";
+  }
+  return fmt::format("--ssh-security=integrity (no encryption, MAC {}) {}, readable for anybody on the way.",
+                     best->pair.mac, gain);
 }
 
 // Text that shrinks passes faster than the link carries bytes, as long as the processor keeps up.

@@ -39,11 +39,13 @@ Result<double> round_trip(FarBench& far) {
   return least;
 }
 
-Status ask_far_end(const BenchLinks& links, const std::optional<std::string>& directory, const Clock& clock,
+Status ask_far_end(BenchLinks& links, const std::optional<std::string>& directory, const Clock& clock,
                    DoctorFindings& found) {
   LinkRequest request;
   request.words = Words::kept;
-  NB_TRY_ASSIGN(const BenchLink link, links.open(request));
+  request.on_login = [&](const ssh::Negotiated& made) { found.negotiated = made; };
+  NB_TRY_ASSIGN(const BenchLink link, links.meet(request));
+  found.fallback = link.fallback;
   found.carrier = link.description;
   found.negotiated = link.negotiated;
   found.connect_seconds = link.seconds;
@@ -58,12 +60,15 @@ Result<std::vector<Check>> examine(Settings settings, const Clock& clock) {
   NB_TRY_ASSIGN(const BenchPlace place, parse_bench_place(settings.arguments.front()));
   if (!settings.connect_timeout) settings.connect_timeout = k_connect_timeout;
   const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  NB_TRY_ASSIGN(const BenchLinks links, BenchLinks::choose(settings, remembered_host(place.host, memory), clock));
+  const FarHost host = remembered_host(place.host, memory);
+  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, host, clock));
   DoctorFindings found;
+  found.measured = host.measured;
   ask_server(links, found);
   const auto asked = ask_far_end(links, place.directory, clock, found);
   if (!asked && asked.error().code == Errc::interrupted) return tl::make_unexpected(asked.error());
   if (!asked) found.failure = asked.error();
+  if (asked) remember_host(memory, place.host, *found.there, found.negotiated, clock);
   return judge(found);
 }
 

@@ -28,10 +28,20 @@ constexpr std::uint64_t k_few_inodes = 10'000;
 
 // ---- the connection ----------------------------------------------------------------------------------------------
 
-// The steps of a connection, in order; a failure at one says that those before it went well.
-enum class Step : std::uint8_t { reach, algorithms, host_key, login, nbackup };
+// The steps of a connection, in order.
+enum class Step : std::uint8_t { reach, algorithms, host_key, login, nbackup, unknown };
 
-Step step_of(Errc code) {
+struct StepName {
+  Step step;
+  const char* name;
+};
+constexpr std::array k_steps{StepName{Step::reach, "reach"},       StepName{Step::algorithms, "algorithms"},
+                             StepName{Step::host_key, "host key"}, StepName{Step::login, "login"},
+                             StepName{Step::nbackup, "nbackup"},   StepName{Step::unknown, "connection"}};
+
+// Where it failed, as far as the error or what libssh saw before it tells.
+Step step_of(Errc code, bool logged_in) {
+  if (logged_in || code == Errc::remote_missing) return Step::nbackup;
   switch (code) {
     case Errc::connect:
     case Errc::connect_timeout:
@@ -43,12 +53,15 @@ Step step_of(Errc code) {
     case Errc::auth:
       return Step::login;
     default:
-      return Step::nbackup;
+      return Step::unknown;
   }
 }
 
-Check failed(const char* name, const Error& error) {
-  return {name, problem, error.message(), std::string(hint_for(error))};
+// What is known to be in order: by the server's answer, libssh's login, a later step that was refused, or all of it.
+bool was_seen(Step step, Step failed, const DoctorFindings& found) {
+  if (!found.failure || found.negotiated) return true;
+  const bool refused_later = failed != Step::nbackup && failed != Step::unknown && step < failed;
+  return refused_later || (step == Step::reach && !found.server_version.empty() && failed != Step::reach);
 }
 
 Check reach(const DoctorFindings& found) {
@@ -57,25 +70,27 @@ Check reach(const DoctorFindings& found) {
           fmt::format("{}, connected in {:.1f} ms", found.server_version, found.tcp_connect_seconds * 1000), ""};
 }
 
+Check login(const DoctorFindings& found) {
+  if (found.failure) return {"login", ok, "accepted", ""};
+  const std::string text = fmt::format("in {:.0f} ms", found.connect_seconds * 1000);
+  if (found.fallback.empty()) return {"login", ok, text, ""};
+  return {"login", hint, text + ", by the ssh program: " + found.fallback,
+          "A run tries libssh first, each time; what it lacks may be given to it, or -e ssh saves the try."};
+}
+
 void check_connection(const DoctorFindings& found, Checks& checks) {
-  struct Row {
-    Step step;
-    const char* name;
-    std::string text;
-  };
-  const std::string key = found.negotiated ? found.negotiated->host_key_type : std::string("accepted");
-  const std::array<Row, 5> rows{Row{Step::reach, "reach", ""}, Row{Step::algorithms, "algorithms", ""},
-                                Row{Step::host_key, "host key", key},
-                                Row{Step::login, "login", fmt::format("in {:.0f} ms", found.connect_seconds * 1000)},
-                                Row{Step::nbackup, "nbackup", ""}};
-  for (const Row& row : rows) {
-    if (found.failure && row.step == step_of(found.failure->code)) {
-      checks.push_back(failed(row.name, *found.failure));
+  const Step failed = found.failure ? step_of(found.failure->code, found.negotiated.has_value()) : Step::unknown;
+  for (const StepName& row : k_steps) {
+    if (found.failure && row.step == failed) {
+      checks.push_back({row.name, problem, found.failure->message(), std::string(hint_for(*found.failure))});
       return;
     }
+    if (!was_seen(row.step, failed, found)) continue;
     if (row.step == Step::reach) checks.push_back(reach(found));
-    const bool told_here = row.step == Step::host_key || row.step == Step::login;
-    if (told_here) checks.push_back({row.name, ok, found.failure ? "accepted" : row.text, ""});
+    if (row.step == Step::host_key) {
+      checks.push_back({row.name, ok, found.negotiated ? found.negotiated->host_key_type : "accepted", ""});
+    }
+    if (row.step == Step::login) checks.push_back(login(found));
   }
 }
 
@@ -97,7 +112,7 @@ void check_algorithms(const DoctorFindings& found, Checks& checks) {
   if (found.offered && found.ours && found.there) {
     const ssh::CpuPair cpus{found.here.has_aes ? std::uint64_t{k_cpu_aes} : 0,
                             found.there->has_aes ? std::uint64_t{k_cpu_aes} : 0};
-    const ssh::AlgorithmNames wanted = ssh::preferred_algorithms(cpus);
+    const ssh::AlgorithmNames wanted = ssh::preferred_algorithms(cpus, found.measured);
     const std::string cipher = best_of(wanted.ciphers, found.ours->ciphers, found.offered->ciphers);
     if (!cipher.empty() && cipher != found.negotiated->cipher_out && found.negotiated->cipher_out != ssh::k_none) {
       check.level = hint;

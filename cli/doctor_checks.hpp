@@ -30,12 +30,14 @@ struct DoctorFindings {
   // How far the connection came. Unset where it went well.
   std::optional<Error> failure;
   std::string carrier;                        // ByteStream::describe()
-  std::optional<ssh::Negotiated> negotiated;  // unset: an ssh program
+  std::optional<ssh::Negotiated> negotiated;  // set once libssh has logged in; an ssh program does not tell
+  std::string fallback;                       // why libssh did not do it and the ssh program did; else empty
   std::string server_version;                 // "" where the server could not be asked by itself
   double tcp_connect_seconds = 0;
   std::optional<ssh::ServerAlgorithms> offered;
   std::optional<ssh::AlgorithmNames> ours;
-  double connect_seconds = 0;  // login included
+  ssh::AlgorithmLists measured;  // what bench --save remembers of this host
+  double connect_seconds = 0;    // login included
   double round_trip_seconds = 0;
 
   MachineFacts here;

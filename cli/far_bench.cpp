@@ -6,7 +6,6 @@
 namespace nb::cli {
 namespace {
 
-constexpr std::chrono::seconds k_silence{60};
 constexpr std::uint64_t k_most_bytes = std::uint64_t{1} << 50;
 
 Result<Work> work_in(const BenchFields& fields, const std::string& prefix) {
@@ -40,7 +39,7 @@ tl::unexpected<Error> no_bench(const std::string& what) {
 std::vector<std::string> far_bench_words() { return {"bench", "--far-end"}; }
 
 FarBench::FarBench(std::unique_ptr<transport::ByteStream> stream, const Clock& clock)
-    : m_stream(std::move(stream)), m_clock(clock), m_channel(*m_stream, k_silence) {}
+    : m_stream(std::move(stream)), m_clock(clock), m_channel(*m_stream, k_bench_silence) {}
 
 Result<std::unique_ptr<FarBench>> FarBench::greet(std::unique_ptr<transport::ByteStream> stream,
                                                   std::chrono::milliseconds limit, const Clock& clock) {
@@ -49,7 +48,7 @@ Result<std::unique_ptr<FarBench>> FarBench::greet(std::unique_ptr<transport::Byt
   // What ended already cannot be written to, and reading tells why it did.
   static_cast<void>(far->m_channel.write_line(k_bench_client_greeting));
   const auto greeting = far->m_channel.read_line();
-  far->m_channel.set_silence(k_silence);
+  far->m_channel.set_silence(k_bench_silence);
   if (greeting && *greeting == k_bench_greeting) return far;
   if (greeting) return no_bench("what answers is no bench but '" + greeting->substr(0, 60) + "'");
   const Errc code = greeting.error().code;
@@ -59,9 +58,12 @@ Result<std::unique_ptr<FarBench>> FarBench::greet(std::unique_ptr<transport::Byt
   return tl::make_unexpected(greeting.error());
 }
 
-Result<BenchFields> FarBench::ask(const std::string& request) {
+Result<BenchFields> FarBench::ask(const std::string& request, std::chrono::milliseconds time) {
   NB_TRY(m_channel.write_line(request));
-  return m_channel.read_answer();
+  m_channel.set_silence(time + k_bench_silence);
+  auto fields = m_channel.read_answer();
+  m_channel.set_silence(k_bench_silence);
+  return fields;
 }
 
 Result<MachineFacts> FarBench::facts() {
@@ -90,7 +92,7 @@ Result<TwoSidedFlow> FarBench::upload(const FlowTimes& times) {
 
 Result<TwoSidedFlow> FarBench::download(const FlowTimes& times) {
   NB_TRY(m_channel.write_line("send " + milliseconds(times.warm_up) + " " + milliseconds(times.counted)));
-  NB_TRY_ASSIGN(const Flow here, receive_blocks(m_channel, m_clock));
+  NB_TRY_ASSIGN(const Flow here, receive_blocks(m_channel, times.warm_up + times.counted, m_clock));
   NB_TRY_ASSIGN(const BenchFields fields, m_channel.read_answer());
   NB_TRY_ASSIGN(const Flow there, flow_in(fields));
   return TwoSidedFlow{here, there};
@@ -98,7 +100,8 @@ Result<TwoSidedFlow> FarBench::download(const FlowTimes& times) {
 
 Result<DiskWork> FarBench::disk(const std::string& directory, const DiskLimits& limits) {
   NB_TRY_ASSIGN(const BenchFields fields, ask("disk " + milliseconds(limits.time) + " " +
-                                              std::to_string(limits.most_bytes) + " " + to_hex(as_bytes(directory))));
+                                                  std::to_string(limits.most_bytes) + " " + to_hex(as_bytes(directory)),
+                                              limits.time));
   DiskWork work;
   NB_TRY_ASSIGN(work.written, work_in(fields, "written_"));
   NB_TRY_ASSIGN(work.read, work_in(fields, "read_"));
@@ -106,12 +109,12 @@ Result<DiskWork> FarBench::disk(const std::string& directory, const DiskLimits& 
 }
 
 Result<Work> FarBench::hash(std::chrono::milliseconds time) {
-  NB_TRY_ASSIGN(const BenchFields fields, ask("hash " + milliseconds(time)));
+  NB_TRY_ASSIGN(const BenchFields fields, ask("hash " + milliseconds(time), time));
   return work_in(fields, "");
 }
 
 Result<ZstdWork> FarBench::zstd(int level, std::chrono::milliseconds time) {
-  NB_TRY_ASSIGN(const BenchFields fields, ask("zstd " + std::to_string(level) + " " + milliseconds(time)));
+  NB_TRY_ASSIGN(const BenchFields fields, ask("zstd " + std::to_string(level) + " " + milliseconds(time), time));
   ZstdWork zstd;
   NB_TRY_ASSIGN(zstd.work, work_in(fields, ""));
   NB_TRY_ASSIGN(zstd.kept_share, number_in(fields, "kept_share"));

@@ -21,6 +21,7 @@ struct TwoSidedFlow {
   Flow there;
 };
 
+// After an error by which ends_connection() it must not be used again: what it would read may answer another request.
 class FarBench {
  public:
   // Exchanges greetings. Errc::remote_missing where something else than bench answers, or nothing within `limit`, with
@@ -40,7 +41,8 @@ class FarBench {
 
  private:
   FarBench(std::unique_ptr<transport::ByteStream> stream, const Clock& clock);
-  Result<BenchFields> ask(const std::string& request);
+  // An answer that takes `time` by itself.
+  Result<BenchFields> ask(const std::string& request, std::chrono::milliseconds time = std::chrono::milliseconds(0));
 
   std::unique_ptr<transport::ByteStream> m_stream;
   const Clock& m_clock;

@@ -142,8 +142,6 @@ Result<std::unique_ptr<ByteStream>> open_program(const LibsshOptions& options, c
   return open_process_stream(std::move(process));
 }
 
-bool program_may_do_better(const Error& error) { return error.code == Errc::auth || error.code == Errc::unsupported; }
-
 // The program that nbackup chose, with the user's configuration.
 Result<std::unique_ptr<ByteStream>> open_chosen_program(const LibsshOptions& options,
                                                         const ssh::CarrierChoice& choice) {
@@ -216,6 +214,8 @@ std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, 
   return argv;
 }
 
+bool program_may_do_better(const Error& error) { return error.code == Errc::auth || error.code == Errc::unsupported; }
+
 Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& options) {
   const auto tell = [&](Result<std::unique_ptr<ByteStream>> opened) {
     if (opened && options.on_link) options.on_link({ssh::Carrier::ssh_program, (*opened)->describe(), std::nullopt});
@@ -230,7 +230,8 @@ Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& opti
     if (options.on_notice && !text.empty()) options.on_notice(text);
   };
   notice(choice.reason);
-  if (choice.carrier == ssh::Carrier::ssh_program) return tell(open_chosen_program(options.libssh, choice));
+  const bool program = choice.carrier == ssh::Carrier::ssh_program || options.skip_libssh;
+  if (program) return tell(open_chosen_program(options.libssh, choice));
   LibsshOptions libssh = options.libssh;
   libssh.settings = choice.settings;
   auto stream = open_libssh_stream(std::move(libssh));

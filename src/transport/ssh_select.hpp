@@ -45,9 +45,13 @@ struct RemoteLink {
 struct RemoteOptions {
   LibsshOptions libssh;            // host, command and all else; used for either carrier as far as it applies
   std::optional<std::string> rsh;  // -e: this program instead of choosing
+  bool skip_libssh = false;        // it was tried and could not do it: the ssh program at once
   std::function<void(const std::string&)> on_notice;  // "ProxyJump is set for rpi4: using the ssh program"
   std::function<void(const RemoteLink&)> on_link;     // once, when the stream is open
 };
+
+// Whether the ssh program may do what libssh could not: log in, or agree on algorithms.
+bool program_may_do_better(const Error& error);
 
 // Everything between an address and a stream: chooses the carrier and opens it. Where libssh could not log in or
 // agree on algorithms, the ssh program gets a try: it asks for passwords where libssh.prompt says that there is a

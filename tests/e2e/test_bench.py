@@ -20,6 +20,19 @@ from support.run import BINARY, Case, Outcome
 from support.sshd import HOST
 
 AEAD = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com")
+# The far end, which dies at this request.
+DYING = """
+import os, select, subprocess, sys
+far = subprocess.Popen([{binary!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
+while select.select([0], [], []) and (piece := os.read(0, 65536)):  # its end of the stream does not block
+    if piece.startswith(b"{request} "):
+        far.kill()
+        break
+    far.stdin.write(piece)
+    far.stdin.flush()
+far.stdin.close()
+far.wait()
+"""
 MARGIN = 40  # seconds beyond --seconds that a busy machine may take
 
 
@@ -135,6 +148,16 @@ class Bench(Case):
         self.assertIsNone(found["negotiated"])
         self.assertEqual(outcome.stderr, b"", outcome.text)
 
+    def test_goes_on_to_the_ssh_program_as_a_run_does(self) -> None:
+        self._offer("KexAlgorithms sntrup761x25519-sha512@openssh.com\n")  # which libssh has not
+        checks = {row["name"]: row for row in json.loads(self.run_ok("doctor", "--json", *self.options, HOST).stdout)["checks"]}
+        self.assertEqual(checks["login"]["level"], "hint")
+        self.assertIn("by the ssh program", checks["login"]["text"])
+        found = self._json("--seconds=4", HOST)
+        self.assertTrue(found["carrier"].startswith("ssh program"), found["carrier"])
+        self.assertIn("link libssh", {f"{row['kind']} {row['name']}" for row in found["unmeasured"]})
+        self.assertGreater(found["upload"]["mb_per_s"]["min"], 0)
+
     def test_a_program_that_is_no_ssh_cannot_be_told_algorithms(self) -> None:
         found = json.loads(self.run_ok("bench", "--json", "--seconds=2", *self.world.carrier_options("fake"), "h").stdout)
         self.assertEqual((found["pairs"], found["kex"]), ([], []))
@@ -152,6 +175,21 @@ class Bench(Case):
                 outcome = self.run_code(code, "bench", "--seconds=3", *options, HOST, timeout=60)
                 self.assertEqual(outcome.stdout, b"")
                 self._printable(outcome)
+
+    def test_a_lost_link_is_made_anew_and_keeps_what_was_measured(self) -> None:
+        for request, lost in (("send", "link download"), ("hash", "processor hashing there")):
+            with self.subTest(request):
+                far = self.world.script(f"far-{request}", DYING.format(binary=BINARY, request=request))
+                outcome = self.run_ok("bench", "--json", "--seconds=3", "-e", str(self.world.fake_rsh),
+                                      "--remote-path", f"python3 {far}", "h")
+                found = json.loads(outcome.stdout)
+                names = {f"{row['kind']} {row['name']}" for row in found["unmeasured"]}
+                self.assertIn(lost, names)
+                self.assertGreater(found["upload"]["mb_per_s"]["min"], 0)
+                self.assertGreater(found["processor_here"]["hash_mb_per_s"], 0)
+                self.assertEqual(found["download"] is None, request == "send")
+                self.assertEqual(found["processor_there"] is None, request == "hash")
+                self.assertGreater(found["disk_there"]["write_mb_per_s"], 0)
 
     def test_forced_command(self) -> None:
         """A key that may only serve."""
@@ -224,6 +262,28 @@ class WithNone(Case):
         self.assertEqual(pairs, set())
         self.assertIn("came to aes128-gcm", reasons["cipher none"])
 
+    def test_real_ciphers_are_measured_encrypted(self) -> None:
+        """Whatever --ssh-security says: only the connections as a run has them change to none."""
+        for carrier in ("libssh", "ssh"):
+            if carrier == "libssh" and not self.has_none:
+                continue
+            with self.subTest(carrier):
+                server = nssh.Nssh(Path(tempfile.mkdtemp(dir=self.dir)),
+                                   "LogLevel DEBUG1\nCiphers aes128-gcm@openssh.com,aes256-ctr\nMACs hmac-sha2-256\n"
+                                   "KexAlgorithms curve25519-sha256\nPostAuthNone cipher\n" + nssh.SAFE)
+                self.addCleanup(server.close)
+                options = ["--remote-path", BINARY, "--ssh-config", str(server.config), "--ssh-security=integrity"]
+                if carrier == "ssh":
+                    options += ["-e", nssh.SSH]
+                found = json.loads(self.run_ok("bench", "--json", "--seconds=12", *options, HOST).stdout)
+                real = {(row["cipher"], row["mac"]) for row in found["pairs"] if row["cipher"] != "none"}
+                self.assertEqual(real, {("aes128-gcm@openssh.com", "implicit"), ("aes256-ctr", "hmac-sha2-256")},
+                                 found["unmeasured"])
+                log = server.log_text()
+                changed = log.count("kex: client->server cipher: none MAC: hmac-sha2-256 ")
+                self.assertGreater(changed, 0)
+                self.assertEqual(log.count("Accepted publickey") - changed, len(real))
+
 
 class Doctor(Case):
     def setUp(self) -> None:
@@ -247,6 +307,14 @@ class Doctor(Case):
         text = self.run_ok("doctor", *self.options, HOST).stdout.decode()
         self.assertRegex(text, r"(?m)^ok +login ")
         self.assertNotIn("destination", text)
+
+    def test_remembers_the_host(self) -> None:
+        """So that the next run has the order for its processor."""
+        self._checks(0, HOST)
+        (memory,) = (self.dir / "cache").rglob("cache.db")
+        with sqlite3.connect(memory) as database:
+            ((cipher, kex),) = database.execute("SELECT cipher_out, kex FROM hosts").fetchall()
+        self.assertTrue(cipher and kex)
 
     def test_problems(self) -> None:
         checks = self._checks(1, f"{HOST}:/proc/nothing")

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "cli/bench_protocol.hpp"
+
 using namespace nb;
 using namespace nb::cli;
 using std::chrono::milliseconds;
@@ -94,6 +96,20 @@ TEST_CASE("phases share what is left, and the last may use all of it", "[cli]") 
   CHECK(share_of(BenchPhase::pairs, milliseconds(-5)) == milliseconds(0));
 }
 
+TEST_CASE("no request of the longest run asks for more than the far end takes", "[cli]") {
+  const milliseconds longest(3'600'000);
+  CHECK(share_of(BenchPhase::disks, longest) > k_bench_longest);
+  for (const auto phase : {BenchPhase::disks, BenchPhase::processors}) {
+    for (const int requests : {1, 2, 3, 10}) {
+      CHECK(request_time(share_of(phase, longest), requests) <= k_bench_longest);
+    }
+  }
+  const PairTimes one = pair_times(1, longest, milliseconds(0));
+  CHECK(one.warm_up + one.counted <= k_bench_longest);
+  CHECK(request_time(milliseconds(1000), 10) == milliseconds(100));
+  CHECK(request_time(milliseconds(0), 10) > milliseconds(0));
+}
+
 TEST_CASE("tries get fewer before they get too short", "[cli]") {
   const PairTimes plenty = pair_times(10, milliseconds(60000), milliseconds(100));
   CHECK(plenty.tries == 3);
@@ -105,4 +121,32 @@ TEST_CASE("tries get fewer before they get too short", "[cli]") {
   CHECK(none.tries == 1);
   CHECK(none.warm_up == milliseconds(0));
   CHECK(none.counted == milliseconds(80));
+}
+
+TEST_CASE("a pair is measured only where both directions came to its cipher and its MAC", "[cli]") {
+  ssh::Negotiated made;
+  made.cipher_out = made.cipher_in = "none";
+  made.mac_out = made.mac_in = "none";
+  CHECK(has_pair(made, {"none", "none"}));
+  CHECK_FALSE(has_pair(made, {"aes128-ctr", "hmac-sha2-256"}));
+  made.mac_in = "hmac-sha2-256";
+  CHECK_FALSE(has_pair(made, {"none", "none"}));
+  made.mac_out = "hmac-sha2-256";
+  CHECK(has_pair(made, {"none", "hmac-sha2-256"}));
+  CHECK_FALSE(has_pair(made, {"none", "none"}));
+  const Unmeasured no_mac_none = not_had(made, {"none", "none"});
+  CHECK(no_mac_none.kind == "MAC");
+  CHECK(no_mac_none.name == "none");
+  CHECK(no_mac_none.reason == "the connection came to none with hmac-sha2-256");
+  made.cipher_out = made.cipher_in = "aes128-gcm@openssh.com";
+  made.mac_out = made.mac_in = "";
+  CHECK(has_pair(made, {"aes128-gcm@openssh.com", "implicit"}));
+  CHECK(not_had(made, {"none", "hmac-sha2-256"}).kind == "cipher");
+  made.cipher_in = "aes128-ctr";
+  made.mac_in = "hmac-sha2-256";
+  CHECK_FALSE(has_pair(made, {"aes128-gcm@openssh.com", "implicit"}));
+  const Unmeasured mixed = not_had(made, {"aes128-gcm@openssh.com", "implicit"});
+  CHECK(mixed.kind == "pair");
+  CHECK(mixed.reason ==
+        "the connection came to aes128-gcm@openssh.com sent and aes128-ctr with hmac-sha2-256 received");
 }

@@ -99,6 +99,35 @@ TEST_CASE("where neither processors nor algorithms matter the network is named",
   CHECK(contains(text, "No other encrypted pair is more than 10 % faster."));
 }
 
+TEST_CASE("a window that binds is named, and not the network", "[cli]") {
+  BenchResult result = slow_ssh();
+  result.pairs = {{{"aes128-ctr", "hmac-sha2-256"}, rate(20)}};
+  result.upload = rate(20, 1, 1);
+  result.round_trip = {100, 101, 103, 10};
+  CHECK(contains(all_of(result), "window of 2 MiB"));
+  CHECK(contains(all_of(result), "nssh"));
+  CHECK_FALSE(contains(all_of(result), "carries no more"));
+  result.round_trip = {800, 801, 803, 10};
+  CHECK(contains(all_of(result), "window of 16 MiB"));
+  result.round_trip = {20, 21, 23, 10};
+  CHECK(contains(all_of(result), "the network carries no more"));
+}
+
+TEST_CASE("nbackup's own processor there is looked at", "[cli]") {
+  BenchResult result = slow_ssh();
+  result.upload->cpu = {1, 19, 1};
+  CHECK(contains(all_of(result), "nbackup takes 0.93 of a processor for it there."));
+}
+
+TEST_CASE("what --ssh-security=off costs is said with what it gains", "[cli]") {
+  BenchResult result = slow_ssh();
+  result.pairs.push_back({{"none", "none"}, rate(200)});
+  const std::string text = all_of(result);
+  INFO(text);
+  CHECK(contains(text, "--ssh-security=off --allow-tampering (no encryption and no MAC) makes it 200 MB/s"));
+  CHECK(contains(text, "anybody on the way can read the data and change it"));
+}
+
 TEST_CASE("a source that is read slower than all else binds", "[cli]") {
   BenchResult result = slow_ssh();
   result.source = TreeResult{"/data", TreeWork{Work{5'000'000, 1}, 3}, ""};

@@ -71,9 +71,10 @@ TEST_CASE("nothing is said against a host that is well", "[cli]") {
   }
 }
 
-TEST_CASE("a connection that fails is told at its step, with those before it well", "[cli]") {
-  const auto names_until = [](Errc code) {
-    DoctorFindings found;
+TEST_CASE("a connection that fails is told at its step, with those before it that were seen", "[cli]") {
+  DoctorFindings begun;
+  const auto names_until = [&](Errc code) {
+    DoctorFindings found = begun;
     found.failure = Error{code, 0, "rpi4"};
     const auto checks = judge(found);
     REQUIRE_FALSE(checks.empty());
@@ -85,8 +86,29 @@ TEST_CASE("a connection that fails is told at its step, with those before it wel
   CHECK(names_until(Errc::unsupported) == "algorithms 2");
   CHECK(names_until(Errc::host_key) == "host key 2");
   CHECK(names_until(Errc::auth) == "login 3");
+  CHECK(names_until(Errc::remote_missing) == "nbackup 1");  // by an ssh program: nobody saw more
+  CHECK(names_until(Errc::connection_lost) == "connection 1");
+  begun.server_version = "SSH-2.0-OpenSSH_9.2p1";
+  CHECK(names_until(Errc::connection_lost) == "connection 2");
+  CHECK(names_until(Errc::connect) == "reach 1");
+  begun.negotiated = ssh::Negotiated{};
   CHECK(names_until(Errc::remote_missing) == "nbackup 4");
   CHECK(names_until(Errc::connection_lost) == "nbackup 4");
+  CHECK(names_until(Errc::timeout) == "nbackup 4");
+}
+
+TEST_CASE("a login that only the ssh program could do is a hint", "[cli]") {
+  DoctorFindings found = healthy();
+  found.fallback = "rpi4: the server took no key";
+  CHECK(check(found, "login").level == CheckLevel::hint);
+  CHECK(check(found, "login").text.find("the server took no key") != std::string::npos);
+}
+
+TEST_CASE("the order that was measured is what is asked for", "[cli]") {
+  DoctorFindings found = healthy();
+  found.measured.ciphers = "chacha20-poly1305@openssh.com";
+  found.negotiated->cipher_out = "chacha20-poly1305@openssh.com";
+  CHECK(check(found, "algorithms").level == CheckLevel::ok);
 }
 
 TEST_CASE("a better cipher that both ends have is a hint", "[cli]") {

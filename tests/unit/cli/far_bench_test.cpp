@@ -55,6 +55,27 @@ class Rig {
   std::jthread m_thread;
 };
 
+// Silent for `reads` of 100 ms before what follows the greeting.
+class SlowStream final : public transport::ByteStream {
+ public:
+  SlowStream(ByteView said, int reads) : m_said(said), m_left(reads) {}
+  Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds limit) override {
+    if (m_greeted && m_left-- > 0) return fail(Errc::timeout, "");
+    return (std::exchange(m_greeted, true) ? m_said : m_greeting).read(out, limit);
+  }
+  Status write(ByteView) override { return {}; }
+  Status finish_writing() override { return {}; }
+  void close_now() override {}
+  transport::PeerEnd wait_end(std::chrono::milliseconds) override { return {}; }
+  [[nodiscard]] std::string describe() const override { return "slow"; }
+
+ private:
+  test::MemoryStream m_greeting{as_bytes("nbackup-bench 1\n")};
+  test::MemoryStream m_said;
+  int m_left;
+  bool m_greeted = false;
+};
+
 Result<std::unique_ptr<FarBench>> greeted_by(std::string_view said) {
   const SystemClock clock;
   return FarBench::greet(std::make_unique<test::MemoryStream>(as_bytes(said)), k_limit, clock);
@@ -189,9 +210,59 @@ TEST_CASE("blocks of no known kind and answers to no block are refused", "[cli][
   CHECK(up.error().code == Errc::protocol);
 }
 
+TEST_CASE("an answer may take what was asked for and a minute, and no longer", "[cli][bench]") {
+  const SystemClock clock;
+  const auto answer = [&](int reads, milliseconds time) {
+    const std::string said = "ok 2\nbytes=5\nseconds=1\n";
+    auto far = FarBench::greet(std::make_unique<SlowStream>(as_bytes(said), reads), k_limit, clock);
+    REQUIRE(far);
+    return (*far)->hash(time);
+  };
+  CHECK(answer(590, milliseconds(1)));
+  const auto late = answer(650, milliseconds(1));
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == Errc::timeout);
+  CHECK(answer(6500, k_bench_longest));
+}
+
+TEST_CASE("a transfer without an end is given up", "[cli][bench]") {
+  const SystemClock clock;
+  const std::string blocks(10 * k_bench_block_bytes, '\0');
+  test::MemoryStream stream(as_bytes(blocks));
+  BenchChannel channel(stream, k_limit);
+  const auto flow = receive_blocks(channel, -k_bench_rest - milliseconds(1), clock);
+  REQUIRE_FALSE(flow);
+  CHECK(flow.error().code == Errc::timeout);
+}
+
+TEST_CASE("a path too long to ask about is refused, and the connection stays", "[cli][bench]") {
+  Rig rig;
+  const std::string path = "/" + std::string(3000, 'd');
+  const auto place = rig.bench->place(path);
+  REQUIRE_FALSE(place);
+  CHECK(place.error().code == Errc::path);
+  CHECK(rig.bench->ping());
+}
+
+TEST_CASE("the walk through a tree without files ends with its time", "[cli][bench]") {
+  const test::TempDir dir;
+  for (int i = 0; i < 50; ++i) std::filesystem::create_directory(dir.path(std::to_string(i)));
+  class StepClock final : public Clock {
+   public:
+    [[nodiscard]] SteadyTime steady() const override { return SteadyTime(std::chrono::seconds(m_looks++)); }
+    [[nodiscard]] WallTime wall() const override { return {}; }
+    void pause(std::chrono::milliseconds) override {}
+    mutable int m_looks = 0;
+  };
+  const StepClock clock;
+  const auto tree = tree_read_speed(dir.path(""), std::chrono::seconds(5), clock);
+  REQUIRE(tree);
+  CHECK(clock.m_looks < 10);
+}
+
 TEST_CASE("a client that breaks the rules gets an error and no more", "[cli][bench]") {
   CHECK(answer_to("ping\n") == "nbackup-bench 1\nok 0\n");
-  for (const char* request : {"nonsense\n", "ping now\n", "hash\n", "hash -1\n", "hash 999999999\n", "disk 1 1 zz\n",
+  for (const char* request : {"nonsense\n", "ping now\n", "hash\n", "hash -1\n", "hash 600001\n", "disk 1 1 zz\n",
                               "place 00\n", "zstd 1000 5\n", "send 1\n", "\n"}) {
     INFO(request);
     const std::string answer = answer_to(request);
