@@ -61,7 +61,7 @@ Result<std::vector<Check>> examine(Settings settings, const Clock& clock) {
   if (!settings.connect_timeout) settings.connect_timeout = k_connect_timeout;
   const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
   const FarHost host = remembered_host(place.host, memory);
-  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, host, clock));
+  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, host, printed_messages(), clock));
   DoctorFindings found;
   found.measured = host.measured;
   ask_server(links, found);

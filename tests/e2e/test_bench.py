@@ -204,6 +204,7 @@ class Bench(Case):
     def test_hosts_and_arguments(self) -> None:
         self.run_code(10, "bench", "--ssh-config", str(self.world.sshd.config), "nowhere.invalid")
         for args in (["bench"], ["bench", "/local/path"], ["bench", "--seconds=0", HOST], ["bench", "--seconds=x", HOST],
+                     ["bench", "--json", "--csv", HOST],
                      ["doctor"], ["doctor", "/local/path"]):
             with self.subTest(args=args):
                 self.run_code(1, *args)
