@@ -150,7 +150,8 @@ class Bench(Case):
 
     def test_goes_on_to_the_ssh_program_as_a_run_does(self) -> None:
         self._offer("KexAlgorithms sntrup761x25519-sha512@openssh.com\n")  # which libssh has not
-        checks = {row["name"]: row for row in json.loads(self.run_ok("doctor", "--json", *self.options, HOST).stdout)["checks"]}
+        outcome = self.run_ok("doctor", "--json", *self.options, HOST)
+        checks = {row["name"]: row for row in json.loads(outcome.stdout)["checks"]}
         self.assertEqual(checks["login"]["level"], "hint")
         self.assertIn("by the ssh program", checks["login"]["text"])
         found = self._json("--seconds=4", HOST)
