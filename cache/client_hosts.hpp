@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClientHosts: what this client knows of the hosts that it has reached: their processors, by which the next
-// connection's algorithms are ordered, and what the last one came to. Losing it costs the order of one connection.
+// connection's algorithms are ordered, what the last one came to, and the order that `bench --save` measured. Losing it
+// costs the order of one connection, and measuring again. `cache clear` takes it away.
 #pragma once
 
 #include <cstdint>

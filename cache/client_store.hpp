@@ -11,7 +11,7 @@
 namespace nb::cache {
 
 // The schema that this program writes; PRAGMA user_version. Never renumber: each step is one migration.
-// 1: known sets and mounts. 2: digests and signatures. 3: bare directories. 4: hosts.
+// 1: known sets and mounts. 2: digests and signatures. 3: bare directories. 4: hosts. 5: host_orders.
 inline constexpr int k_client_schema_version = 5;
 
 // Opens or makes the file. Never null.

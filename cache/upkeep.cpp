@@ -96,6 +96,9 @@ std::optional<Pruned> clear(Store& store) {
     dropped.digests = change(database, "DELETE FROM digests", std::nullopt);
     dropped.signatures = change(database, "DELETE FROM signatures", std::nullopt);
     dropped.bare_directories = change(database, "DELETE FROM bare_directories", std::nullopt);
+    dropped.hosts = number(database, "SELECT COUNT(*) FROM (SELECT host FROM hosts UNION SELECT host FROM host_orders)");
+    database.exec("DELETE FROM hosts");
+    database.exec("DELETE FROM host_orders");
     drop_orphans(database);
     transaction.commit();
     give_back(database);

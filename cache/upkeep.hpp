@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking after the client's file: how much is in it, and taking away what is old. Digests, signatures and bare directories
-// only; what is known of sets and mount points arms guards and stays (`status --forget` takes it away). Used by cli/.
+// Looking after the client's file: how much is in it, and taking away what is old. Digests, signatures and bare directories,
+// and hosts where all is cleared; what is known of sets and mount points arms guards and stays (`status --forget` takes it away). Used by cli/.
 #pragma once
 
 #include <chrono>
@@ -32,13 +32,14 @@ struct Pruned {
   std::uint64_t digests = 0;
   std::uint64_t signatures = 0;
   std::uint64_t bare_directories = 0;
+  std::uint64_t hosts = 0;  // with the orders of algorithms that were measured for them; by clear() only
 };
 
 // Each returns nothing if there is no store.
 std::optional<ClientUse> measure(Store& store);
 // What was not used for `unseen_for`, then the digests seen longest ago until the rest fits; gives the space back.
 std::optional<Pruned> prune(Store& store, const PruneLimits& limits, WallTime now);
-// All digests, signatures and bare directories.
+// All digests, signatures, bare directories and hosts.
 std::optional<Pruned> clear(Store& store);
 // At the end of a run: prunes with the usual limits if that was not done for a week.
 void tend(Store& store, WallTime now);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
@@ -47,6 +48,44 @@ BenchOptions options_of(const Settings& settings, const BenchPlace& place) {
   return options;
 }
 
+// The status line, and messages from any thread, for which it makes room.
+class Screen {
+ public:
+  explicit Screen(StatusLine::Use use) : m_line(stderr, use) {}
+  void show(const std::string& text) {
+    const std::lock_guard lock(m_mutex);
+    m_line.show(text);
+  }
+  void say(const std::string& text) {
+    const std::lock_guard lock(m_mutex);
+    m_line.clear();
+    print_message(escape(text));
+  }
+
+ private:
+  std::mutex m_mutex;
+  StatusLine m_line;
+};
+
+ConnectionMessages messages_on(Screen& screen, bool quiet) {
+  const auto say = [&screen](const std::string& text) { screen.say(text); };
+  const auto notice = [&screen, quiet](const std::string& text) {
+    if (!quiet) screen.say(text);
+  };
+  return {notice, say, [](const transport::RemoteLink&) {},
+          [&screen](std::string_view line) { screen.say("remote: " + std::string(line)); }};
+}
+
+// --save, which is confirmed in the result.
+bool save_order(const BenchPlace& place, const BenchResult& result, const std::shared_ptr<cache::Store>& memory,
+                Screen& screen, const Clock& clock) {
+  const ssh::AlgorithmLists order = fastest_order(result);
+  if (!order.ciphers) screen.say("--save: no pair was measured, so there is no order to save");
+  if (!order.ciphers || !memory->usable()) return false;  // which was told when it was opened
+  cache::ClientHosts(memory).save_order(host_key(place.host), order, clock.wall());
+  return true;
+}
+
 StatusLine::Use use_of_line(const Settings& settings) {
   const bool wanted = settings.progress != ProgressChoice::never && !settings.quiet;
   return wanted && ::isatty(STDERR_FILENO) == 1 ? StatusLine::Use::shown : StatusLine::Use::hidden;
@@ -55,18 +94,18 @@ StatusLine::Use use_of_line(const Settings& settings) {
 Result<BenchResult> measure(const Settings& settings, Clock& clock) {
   if (settings.arguments.empty()) return fail(Errc::usage, "bench needs a host: nbackup bench HOST[:DIR] [SRC]");
   NB_TRY_ASSIGN(const BenchPlace place, parse_bench_place(settings.arguments.front()));
-  StatusLine line(stderr, use_of_line(settings));
-  const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, remembered_host(place.host, memory), clock));
+  Screen screen(use_of_line(settings));
+  const auto memory = open_memory([&screen](const std::string& text) { screen.say(text); });
+  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, remembered_host(place.host, memory),
+                                                     messages_on(screen, settings.quiet), clock));
   const std::size_t columns = terminal_columns(stderr) - 1;
   const auto progress = [&](const std::string& what, double share) {
-    line.show(fmt::format("{:3.0f} %  {}", std::min(share, 1.0) * 100, what).substr(0, columns));
+    screen.show(fmt::format("{:3.0f} %  {}", std::min(share, 1.0) * 100, what).substr(0, columns));
   };
   NB_TRY_ASSIGN(BenchResult result, run_measurements(links, options_of(settings, place), progress, clock));
   remember_host(memory, place.host, result.there, result.negotiated, clock);
-  const ssh::AlgorithmLists order = fastest_order(result);
-  result.saved = settings.save && order.ciphers.has_value();
-  if (result.saved) cache::ClientHosts(memory).save_order(host_key(place.host), order, clock.wall());
+  result.saved = settings.save && save_order(place, result, memory, screen, clock);
+  if (result.saved && settings.csv && !settings.quiet) screen.say("the measured order is saved for " + place.host.name);
   return result;
 }
 

@@ -37,8 +37,8 @@ Result<BenchPlace> parse_bench_place(const std::string& text) {
   return tl::make_unexpected(place ? host.error() : place.error());
 }
 
-Result<BenchLinks> BenchLinks::choose(const Settings& settings, const FarHost& host, const Clock& clock) {
-  const ConnectionMessages messages = printed_messages();
+Result<BenchLinks> BenchLinks::choose(const Settings& settings, const FarHost& host, const ConnectionMessages& messages,
+                                      const Clock& clock) {
   const std::string command = remote_command_line(settings, far_bench_words());
   BenchLinks links(remote_options(settings, host, command, messages), clock);
   if (settings.rsh) return links;

@@ -44,7 +44,8 @@ void remember_host(const std::shared_ptr<cache::Store>& memory, const ssh::Host&
 class BenchLinks {
  public:
   // Asks `ssh -G` for the host, unless -e names a program.
-  static Result<BenchLinks> choose(const Settings& settings, const FarHost& host, const Clock& clock);
+  static Result<BenchLinks> choose(const Settings& settings, const FarHost& host, const ConnectionMessages& messages,
+                                   const Clock& clock);
 
   Result<BenchLink> open(const LinkRequest& request) const;
   // The first one: like a run's, it goes on to the ssh program where libssh cannot log in or agree on algorithms. That

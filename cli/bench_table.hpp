@@ -6,7 +6,7 @@
 
 namespace nb::cli {
 
-// With the verdict at its end; at most 100 columns but for what others named.
+// With the verdict at its end; at most 80 columns but for paths, machines and what others named.
 std::string bench_table(const BenchResult& result);
 
 // A header and a line for each pair: cipher,mac,min_MBps,mean_MBps,max_MBps, the number of tries, processor seconds per

@@ -81,7 +81,7 @@ std::string faster_pair(const BenchResult& result, double now) {
   const double rate = best->result.rate.mean;
   if (!is_faster(best->result.rate, now)) return "No other encrypted pair is more than 10 % faster.";
   return fmt::format("{} makes SSH {:.0f} MB/s ({:.1f} times).{}", option_of(best->pair), rate, rate / now,
-                     result.saved ? " It is saved for this host." : " --save remembers that for this host.");
+                     result.saved ? "" : " --save remembers that for this host.");
 }
 
 std::string without_encryption(const BenchResult& result, double now) {
@@ -172,6 +172,7 @@ std::vector<std::string> verdict(const BenchResult& result) {
     add(fmt::format("SSH carries {:.0f} MB/s: other algorithms save processor time there, not the push's.", now));
   }
   add(faster_kex(result));
+  if (result.saved) add("The measured order of algorithms is saved for this host.");
   return sentences;
 }
 

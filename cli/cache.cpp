@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache: what this client remembers of contents (digests, signatures): how much it is, and taking it away. Never
+// cache: what this client remembers of contents (digests, signatures) and hosts: how much it is, and taking it away. Never
 // touches what it knows of sets; that is `status --forget`.
 #include <fmt/format.h>
 
@@ -51,9 +51,10 @@ Status take_away(const Settings& settings, const cache::Store& store, const std:
   if (settings.json) {
     fmt::print("{}\n", json_cache_pruned(*gone));
   } else {
-    fmt::print("removed {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
+    fmt::print("removed {}, {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
                format_counted(gone->signatures, "signature", "signatures"),
-               format_counted(gone->bare_directories, "note of a directory", "notes of directories"));
+               format_counted(gone->bare_directories, "note of a directory", "notes of directories"),
+               format_counted(gone->hosts, "host", "hosts"));
   }
   return {};
 }

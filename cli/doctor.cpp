@@ -2,6 +2,7 @@
 // doctor: looks at a host and a destination as a push would meet them, quickly, and says what would stop it or slow it
 // down.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -61,7 +62,7 @@ Result<std::vector<Check>> examine(Settings settings, const Clock& clock) {
   if (!settings.connect_timeout) settings.connect_timeout = k_connect_timeout;
   const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
   const FarHost host = remembered_host(place.host, memory);
-  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, host, clock));
+  NB_TRY_ASSIGN(BenchLinks links, BenchLinks::choose(settings, host, printed_messages(), clock));
   DoctorFindings found;
   found.measured = host.measured;
   ask_server(links, found);
@@ -77,11 +78,28 @@ std::size_t count_of(const std::vector<Check>& checks, CheckLevel level) {
       std::count_if(checks.begin(), checks.end(), [&](const Check& check) { return check.level == level; }));
 }
 
+// Lines of the third column on a terminal; one line anywhere else.
+std::string wrap(const std::string& text) {
+  constexpr std::size_t k_column = 22;
+  if (::isatty(STDOUT_FILENO) != 1) return text;
+  const std::size_t width = std::max<std::size_t>(terminal_columns(stdout), k_column + 20) - k_column;
+  std::string lines;
+  std::size_t used = 0;
+  for (const std::string_view word : split(text, ' ')) {
+    const bool fits = used == 0 || used + 1 + word.size() <= width;
+    if (!fits) lines += "\n" + std::string(k_column, ' ');
+    if (fits && used > 0) lines += " ";
+    used = fits && used > 0 ? used + 1 + word.size() : word.size();
+    lines += word;
+  }
+  return lines;
+}
+
 void print_text(const Settings& settings, const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     if (settings.quiet && check.level == CheckLevel::ok) continue;
-    fmt::print("{:<8} {:<12} {}\n", level_name(check.level), check.name, escape(check.text));
-    if (!check.advice.empty()) fmt::print("{:<21} {}\n", "", escape(check.advice));
+    fmt::print("{:<8} {:<12} {}\n", level_name(check.level), check.name, wrap(escape(check.text)));
+    if (!check.advice.empty()) fmt::print("{:<21} {}\n", "", wrap(escape(check.advice)));
   }
 }
 

@@ -43,9 +43,12 @@ Json changes_of(const wire::RunResult& result) {
 }
 
 Json counts_of(const session::Counts& counts) {
-  return Json{{"directories", counts.directories},     {"entries", counts.entries},
-              {"total_bytes", counts.total_bytes},     {"content_bytes", counts.content_bytes},
-              {"sent_bytes", counts.sent_bytes},       {"received_bytes", counts.received_bytes},
+  return Json{{"directories", counts.directories},
+              {"entries", counts.entries},
+              {"total_bytes", counts.total_bytes},
+              {"content_bytes", counts.content_bytes},
+              {"sent_bytes", counts.sent_bytes},
+              {"received_bytes", counts.received_bytes},
               {"sent_plain_bytes", counts.sent_plain_bytes},
               {"received_plain_bytes", counts.received_plain_bytes}};
 }
@@ -169,6 +172,7 @@ std::string json_cache_pruned(const cache::Pruned& gone) {
   event["digests"] = gone.digests;
   event["signatures"] = gone.signatures;
   event["bare_directories"] = gone.bare_directories;
+  event["hosts"] = gone.hosts;
   return dump(event);
 }
 

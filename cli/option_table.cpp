@@ -21,7 +21,8 @@ constexpr CommandMask k_serve = mask_of(CommandId::serve);
 constexpr CommandMask k_status = mask_of(CommandId::status);
 constexpr CommandMask k_bench = mask_of(CommandId::bench);
 constexpr CommandMask k_doctor = mask_of(CommandId::doctor);
-constexpr CommandMask k_connects = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover) | k_bench | k_doctor;
+constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
 constexpr CommandMask k_all = 0x7FF;
@@ -218,7 +219,11 @@ constexpr std::array k_options{
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_connects | k_deploy, k_output, "print nothing but errors and warnings",
+    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy, k_output, "print nothing but errors and warnings",
+              set_true<&Settings::quiet>},
+    OptionRow{"-q,--quiet", toggle, "", k_bench, k_output, "print nothing but the result and errors",
+              set_true<&Settings::quiet>},
+    OptionRow{"-q,--quiet", toggle, "", k_doctor, k_output, "print hints and problems only",
               set_true<&Settings::quiet>},
     OptionRow{"--stats", toggle, "", k_runs, k_output, "print counts at the end", set_true<&Settings::stats>},
     OptionRow{"--progress", toggle, "", k_runs | k_bench, k_output, "show progress on a terminal (default there)",

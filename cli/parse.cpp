@@ -71,8 +71,8 @@ Result<std::vector<std::string>> positionals(const CLI::App& app) {
     if (options_may_follow && extra == "--") {
       options_may_follow = false;
     } else if (options_may_follow && extra.size() > 1 && extra[0] == '-') {
-      return fail(Errc::usage, fmt::format("no such option: {} (a name that begins with - goes after --)",
-                                           escape(extra)));
+      return fail(Errc::usage,
+                  fmt::format("no such option: {} (a name that begins with - goes after --)", escape(extra)));
     } else {
       found.push_back(std::move(extra));
     }
@@ -101,12 +101,17 @@ Status check_security(const Settings& settings) {
               "give --allow-tampering too (--ssh-security=integrity does not need it)");
 }
 
+Status check_form(const Settings& settings) {
+  if (!settings.json || !settings.csv) return {};
+  return fail(Errc::usage, "--json and --csv are two forms of one result: give one of them");
+}
+
 Status check_count(const CommandRow& row, const Settings& settings) {
   const std::size_t count = settings.arguments.size();
   if (count >= row.fewest_arguments && count <= row.most_arguments) return {};
-  return fail(Errc::usage, fmt::format("{} {} arguments: nbackup {} {}", row.name,
-                                       count < row.fewest_arguments ? "needs more" : "takes fewer", row.name,
-                                       row.arguments));
+  return fail(Errc::usage,
+              fmt::format("{} {} arguments: nbackup {} {}", row.name,
+                          count < row.fewest_arguments ? "needs more" : "takes fewer", row.name, row.arguments));
 }
 
 }  // namespace
@@ -137,6 +142,7 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   NB_TRY(apply_in_order(app, rows, settings));
   NB_TRY(check_count(row, settings));
   NB_TRY(check_security(settings));
+  NB_TRY(check_form(settings));
   return std::optional<Settings>(std::move(settings));
 }
 
@@ -147,8 +153,7 @@ std::string command_help(CommandId command) {
   const char* promise =
       is_run(command) ? "Everything is kept by default: owner, mode, times, links, xattrs, ACLs, holes.\n" : "";
   // CLI11 ends a group with a blank line and begins the next with another.
-  return CLI::detail::find_and_replace(app.help(), "\n\n\n", "\n\n") +
-         promise + "The manual has it all: man nbackup\n";
+  return CLI::detail::find_and_replace(app.help(), "\n\n\n", "\n\n") + promise + "The manual has it all: man nbackup\n";
 }
 
 std::string general_help() {

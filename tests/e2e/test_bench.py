@@ -150,7 +150,8 @@ class Bench(Case):
 
     def test_goes_on_to_the_ssh_program_as_a_run_does(self) -> None:
         self._offer("KexAlgorithms sntrup761x25519-sha512@openssh.com\n")  # which libssh has not
-        checks = {row["name"]: row for row in json.loads(self.run_ok("doctor", "--json", *self.options, HOST).stdout)["checks"]}
+        outcome = self.run_ok("doctor", "--json", *self.options, HOST)
+        checks = {row["name"]: row for row in json.loads(outcome.stdout)["checks"]}
         self.assertEqual(checks["login"]["level"], "hint")
         self.assertIn("by the ssh program", checks["login"]["text"])
         found = self._json("--seconds=4", HOST)
@@ -204,6 +205,7 @@ class Bench(Case):
     def test_hosts_and_arguments(self) -> None:
         self.run_code(10, "bench", "--ssh-config", str(self.world.sshd.config), "nowhere.invalid")
         for args in (["bench"], ["bench", "/local/path"], ["bench", "--seconds=0", HOST], ["bench", "--seconds=x", HOST],
+                     ["bench", "--json", "--csv", HOST],
                      ["doctor"], ["doctor", "/local/path"]):
             with self.subTest(args=args):
                 self.run_code(1, *args)

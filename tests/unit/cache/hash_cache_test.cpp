@@ -8,6 +8,7 @@
 #include <ctime>
 #include <thread>
 
+#include "cache/client_hosts.hpp"
 #include "cache/upkeep.hpp"
 #include "unit/cache/temp.hpp"
 
@@ -276,7 +277,7 @@ TEST_CASE("tending prunes once a week", "[cache]") {
   CHECK(measure(*f.store)->digests == 0);
 }
 
-TEST_CASE("clearing takes digests and signatures and leaves the known sets", "[cache]") {
+TEST_CASE("clearing takes digests, signatures and hosts and leaves the known sets", "[cache]") {
   Fixture f;
   {
     HashCache cache(f.store, f.clock);
@@ -285,12 +286,22 @@ TEST_CASE("clearing takes digests and signatures and leaves the known sets", "[c
   f.store->with([](Connection& connection) {
     connection.database().exec("INSERT INTO known_sets(destination, source) VALUES('h:/p', '/d')");
   });
+  ClientHosts hosts(f.store);
+  nb::ssh::AlgorithmLists order;
+  order.ciphers = "aes128-ctr";
+  hosts.record("h", {});
+  hosts.save_order("h", order, f.clock.now);
+  hosts.save_order("other", order, f.clock.now);
   const auto cleared = clear(*f.store);
   REQUIRE(cleared);
   CHECK(cleared->digests == 1);
   const auto use = measure(*f.store);
   CHECK(use->digests == 0);
   CHECK(use->sets == 1);
+  CHECK(cleared->hosts == 2);
+  CHECK_FALSE(hosts.find("h"));
+  CHECK_FALSE(hosts.measured_order("h").ciphers);
+  CHECK_FALSE(hosts.measured_order("other").ciphers);
 }
 
 // Hidden: run by hand for the figures in docs/decisions.md. CPU time, so that other work does not count.
