@@ -260,7 +260,8 @@ class Carried(NsshCase):
         source.mkdir()
         (source / "file").write_bytes(os.urandom(5 << 20))
         rsh = f"{SSH} -v -F {server.config} -p {server.port}"
-        done = self.run_ok("push", "--ssh-security=integrity", "-e", rsh, "--remote-path", os.environ["NBACKUP"], f"{source}/", f"nbtest:{sink}")
+        words = ["--ssh-security=integrity", "-e", rsh, "--remote-path", os.environ["NBACKUP"]]
+        done = self.run_ok("push", *words, f"{source}/", f"nbtest:{sink}")
         self.assert_negotiated(done.stderr, "none", "umac-64-etm@openssh.com")
         self.assert_same_tree(source, sink)
 

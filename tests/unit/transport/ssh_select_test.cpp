@@ -170,8 +170,8 @@ TEST_CASE("demanded algorithms and the policy reach an ssh program of the user's
   // The machine's own ssh, which has no such option.
   CHECK(description.find("PostAuthNone") == std::string::npos);
   CHECK(warnings == std::vector<std::string>{"--ssh-security=integrity for backup-host: this ssh program has no option "
-                                             "PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh); the connection stays "
-                                             "encrypted"});
+                                             "PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh); the connection "
+                                             "stays encrypted"});
 }
 
 TEST_CASE("an ssh program that has PostAuthNone is given it", "[transport]") {
