@@ -2,10 +2,8 @@
 """What our build of libssh adds (nssh/build-libssh), against the system's sshd: every form of UMAC, both ways."""
 from __future__ import annotations
 
+import contextlib
 import random
-import select
-import socket
-import threading
 import unittest
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from support import options as opt
 from support import tree
 from support.run import BINARY, Case, libssh_line
 from support.sshd import Sshd
+from support.tcpproxy import TcpProxy
 
 UMACS = ("umac-64-etm@openssh.com", "umac-128-etm@openssh.com", "umac-64@openssh.com", "umac-128@openssh.com")
 SIZES = (*range(1, 40), 1023, 1024, 1025, 32758, 32768, 65537, 262144, 5 << 20, 24 << 20)
@@ -68,59 +67,15 @@ class Umac(Case):
         """On its way to the client, where libssh must notice; what it had before stays as it was."""
         sshd = self.world.sshd
         for mac in UMACS:
-            with self.subTest(mac=mac), Relay(sshd.port, flip_at=9 << 20) as relay:
-                options = self._options(mac, sshd, relay.port)
+            with self.subTest(mac=mac), contextlib.closing(TcpProxy(sshd.port, flip_down_at=9 << 20)) as proxy:
+                options = self._options(mac, sshd, proxy.port)
                 back = self.dir / f"back-{mac}"
                 failed = self.run_code((opt.PROTOCOL, opt.CONNECT), "pull", *options, "--no-compress",
                                        self.world.far(f"{self.source}/", "libssh"), back)
-                self.assertTrue(relay.flipped, failed.text)
+                self.assertTrue(proxy.flipped, failed.text)
                 # The bit may have been one of a packet's length.
                 self.assertRegex(failed.stderr, rb"HMAC error|Packet len too high", failed.text)
                 self.assertEqual(set(tree.snapshot(back)), {b""}, "nothing was committed")
-
-
-class Relay(threading.Thread):
-    """A TCP relay to a port of this machine that inverts one bit of what the server sends, at an offset."""
-
-    def __init__(self, server_port: int, flip_at: int) -> None:
-        super().__init__(daemon=True)
-        self.flip_at, self.flipped = flip_at, False
-        self._server_port, self._listener = server_port, socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-
-    def __enter__(self) -> Relay:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self.join(20)
-
-    def run(self) -> None:
-        try:
-            client, _ = self._listener.accept()
-            with client, socket.create_connection(("127.0.0.1", self._server_port)) as server:
-                self._pass(client, server)
-        except OSError:
-            pass  # either end has gone, or nobody came
-
-    def _pass(self, client: socket.socket, server: socket.socket) -> None:
-        sent = 0
-        while True:
-            ready, _, _ = select.select([client, server], [], [])
-            for source in ready:
-                block = bytearray(source.recv(65536))
-                if not block:
-                    return
-                if source is client:
-                    server.sendall(block)
-                    continue
-                if sent <= self.flip_at < sent + len(block):
-                    block[self.flip_at - sent] ^= 0x10
-                    self.flipped = True
-                sent += len(block)
-                client.sendall(block)
 
 
 if __name__ == "__main__":

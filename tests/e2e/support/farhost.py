@@ -8,18 +8,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from .run import World
+from .run import FAKE_RSH_BEGIN, World
 
-SHELL = """#!/bin/sh
-while :; do
-  case "$1" in
-    -l|-p|-F|-o|-i) shift 2 ;;
-    -*) shift ;;
-    *) break ;;
-  esac
-done
-shift
-unset NBACKUP_FAILPOINT NBACKUP_FAILPOINT_LOG
+SHELL = FAKE_RSH_BEGIN + """\
 HOME={home}
 PATH={path}
 export HOME PATH

@@ -26,8 +26,9 @@ FULL = os.environ.get("NB_FULL", "") == "1"
 BINARY = os.environ.get("NBACKUP", "")
 CARRIERS = ("libssh", "ssh", "fake", "local")
 
-FAKE_RSH = """#!/bin/sh
-# A remote shell without a network: drops the options and the host, runs the rest as sshd would run it.
+# How a remote shell without a network begins: it drops the options and the host, and what is the test's own. The rest is
+# what sshd would run.
+FAKE_RSH_BEGIN = """#!/bin/sh
 while :; do
   case "$1" in
     -l|-p|-F|-o|-i) shift 2 ;;
@@ -37,8 +38,8 @@ while :; do
 done
 shift
 unset NBACKUP_FAILPOINT NBACKUP_FAILPOINT_LOG
-exec /bin/sh -c "$*"
 """
+FAKE_RSH = FAKE_RSH_BEGIN + 'exec /bin/sh -c "$*"\n'
 
 
 def libssh_line() -> str:
