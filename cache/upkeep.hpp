@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking after the client's file: how much is in it, and taking away what is old. Digests, signatures and bare directories,
-// and hosts where all is cleared; what is known of sets and mount points arms guards and stays (`status --forget` takes it away). Used by cli/.
+// Looking after the client's file: how much is in it, and taking away what is old. Digests, signatures and bare
+// directories, and hosts where all is cleared; what is known of sets and mount points arms guards and stays (`status
+// --forget` takes it away). Used by cli/.
 #pragma once
 
 #include <chrono>

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -27,17 +25,6 @@ constexpr std::uint64_t k_free_space_parts = 10;
 
 double seconds_since(SteadyTime begin, const Clock& clock) {
   return std::chrono::duration<double>(clock.steady() - begin).count();
-}
-
-Result<Fd> nameless_file(const std::string& directory) {
-  Fd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.valid()) return fd;
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return fail_errno("make a file in " + directory);
-  std::string name = directory + "/.nbackup-bench-XXXXXX";  // file systems without O_TMPFILE: FAT, many by network
-  fd = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd.valid()) return fail_errno("make a file in " + directory);
-  ::unlink(name.c_str());
-  return fd;
 }
 
 Result<std::uint64_t> bytes_allowed(int fd, std::uint64_t most_bytes) {
@@ -107,7 +94,7 @@ Status read_file_for(const std::string& path, double seconds_left, TreeWork& tre
 }  // namespace
 
 Result<DiskWork> disk_speed(const std::string& directory, const DiskLimits& limits, const Clock& clock) {
-  NB_TRY_ASSIGN(const Fd fd, nameless_file(directory));
+  NB_TRY_ASSIGN(const Fd fd, make_nameless_file(directory));
   NB_TRY_ASSIGN(const std::uint64_t allowed, bytes_allowed(fd.get(), limits.most_bytes));
   const double seconds = std::chrono::duration<double>(limits.time).count();
   DiskWork work;

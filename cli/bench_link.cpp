@@ -17,13 +17,8 @@ using Stream = std::unique_ptr<transport::ByteStream>;
 constexpr std::uint64_t k_ssh_port = 22;
 constexpr std::chrono::seconds k_greeting_limit{20};
 
-std::string first_of(const ssh::EffectiveConfig& config, std::string_view name) {
-  const auto found = config.find(name);
-  return found == config.end() || found->second.empty() ? std::string() : found->second.front();
-}
-
 bool is_set(const ssh::EffectiveConfig& config, std::string_view name) {
-  const std::string value = first_of(config, name);
+  const std::string value = ssh::first_value(config, name);
   return !value.empty() && value != "none";
 }
 
@@ -129,9 +124,9 @@ Result<transport::ServerOffer> BenchLinks::probe() const {
     if (is_set(m_config, name)) return fail(Errc::unsupported, std::string("the server is reached by ") + name);
   }
   transport::ProbeOptions options;
-  options.address = first_of(m_config, "hostname");
+  options.address = ssh::first_value(m_config, "hostname");
   if (options.address.empty()) options.address = m_options.libssh.host.name;
-  const auto port = parse_u64(first_of(m_config, "port")).value_or(m_options.libssh.host.port.value_or(k_ssh_port));
+  const auto port = parse_u64(ssh::first_value(m_config, "port")).value_or(m_options.libssh.host.port.value_or(k_ssh_port));
   options.port = static_cast<std::uint16_t>(port);
   if (m_options.libssh.connect_timeout) options.limit = *m_options.libssh.connect_timeout;
   const ExitOnSignal exit_on_signal;

@@ -20,16 +20,12 @@ constexpr int k_warm_up_parts = 5;
 // In the order of BenchPhase; the pairs are what it is about.
 constexpr std::array<int, 5> k_shares{10, 50, 8, 18, 14};
 
-bool has(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The names of `wanted` that both ends have.
 Names shared(const Names& wanted, const Names* ours, const Names* theirs, const std::string& kind, BenchPlan& plan) {
   Names names;
   for (const std::string& name : wanted) {
-    const bool here = ours == nullptr || has(*ours, name);
-    const bool there = theirs == nullptr || has(*theirs, name);
+    const bool here = ours == nullptr || ssh::has(*ours, name);
+    const bool there = theirs == nullptr || ssh::has(*theirs, name);
     if (here && there) {
       names.push_back(name);
     } else {
@@ -61,12 +57,12 @@ void add_none(const BenchEnds& ends, const Names& macs, BenchPlan& plan) {
     plan.unmeasured.push_back({"cipher", none, "it is measured through libssh only"});
     return;
   }
-  if (!has(ends.ours->ciphers, ssh::k_none)) {
+  if (!ssh::has(ends.ours->ciphers, ssh::k_none)) {
     plan.unmeasured.push_back({"cipher", none, "libssh here is built without it"});
     return;
   }
   for (const std::string& mac : macs) plan.pairs.push_back({none, mac});
-  if (ends.tampering == Tampering::allowed && has(ends.ours->macs, ssh::k_none)) {
+  if (ends.tampering == Tampering::allowed && ssh::has(ends.ours->macs, ssh::k_none)) {
     plan.pairs.push_back({none, none});
   } else {
     plan.unmeasured.push_back({"MAC", none,

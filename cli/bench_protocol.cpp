@@ -95,14 +95,6 @@ Result<std::vector<std::string>> BenchChannel::read_words() {
   return words;
 }
 
-Status BenchChannel::fill(std::span<std::byte> out) {
-  while (!out.empty()) {
-    NB_TRY_ASSIGN(const std::size_t count, read_some(out));
-    out = out.subspan(count);
-  }
-  return {};
-}
-
 Result<std::size_t> BenchChannel::read_some(std::span<std::byte> out) {
   if (m_buffer.empty()) {
     NB_TRY_ASSIGN(const std::size_t count, read_stream(out));

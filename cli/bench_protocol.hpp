@@ -52,9 +52,7 @@ class BenchChannel {
   Result<std::string> read_line();
   // At the orderly end before a line: an empty list. Words are separated by single blanks.
   Result<std::vector<std::string>> read_words();
-  // Until `out` is full; connection_lost at the end.
-  Status fill(std::span<std::byte> out);
-  // At least one byte, at most out.size().
+  // At least one byte, at most out.size(); connection_lost at the end.
   Result<std::size_t> read_some(std::span<std::byte> out);
 
   Status write(ByteView data) { return m_stream.write(data); }

@@ -137,7 +137,7 @@ std::string faster_kex(const BenchResult& result) {
 }
 
 void add_place_in_order(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (!ssh::has(names, name)) names.push_back(name);
 }
 
 }  // namespace

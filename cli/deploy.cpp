@@ -38,9 +38,8 @@ Result<Program> load_program(const std::string& path, const std::string& shown, 
 
 Result<Program> load_self() { return load_program(k_self, "this nbackup", std::string("nbackup ") + k_version); }
 
-// The one named by the user; else this one; else, for another machine, the one beside it: nbackup-aarch64.
-Result<Program> choose_program(const Settings& settings, const HostFacts& facts) {
-  if (settings.binary) return load_program(*settings.binary, *settings.binary, "");
+// This one; else, for another machine, the one beside it: nbackup-aarch64.
+Result<Program> choose_program(const HostFacts& facts) {
   auto self = load_self();
   const auto wanted = machine_of_host(facts.machine, facts.bits);
   if (!self || !wanted || *wanted == self->offer.machine) return self;
@@ -84,9 +83,11 @@ Error does_not_run(const std::vector<std::string>& missing) {
 
 class Deployment {
  public:
-  Deployment(const Settings& settings, ssh::Host host)
+  // `named`: the program that the user named, if any.
+  Deployment(const Settings& settings, ssh::Host host, std::optional<Program> named)
       : m_settings(settings),
         m_host(std::move(host)),
+        m_named(std::move(named)),
         m_place(settings.sudo ? DeployPlace::system : DeployPlace::user) {}
 
   Status run() {
@@ -95,7 +96,7 @@ class Deployment {
     NB_TRY_ASSIGN(const auto lines, dialogue.facts());
     NB_TRY_ASSIGN(m_facts, parse_host_facts(lines));
     m_show_remote_lines = true;
-    NB_TRY_ASSIGN(m_program, choose_program(m_settings, m_facts));
+    NB_TRY_ASSIGN(m_program, m_named ? Result<Program>(std::move(*m_named)) : choose_program(m_facts));
     NB_TRY_ASSIGN(auto package, choose_package(m_settings, m_facts));
     const DeployRequest request{m_host.name, m_place, m_settings.force, m_program.offer, std::move(package)};
     NB_TRY_ASSIGN(const DeployPlan plan, make_deploy_plan(m_facts, request));
@@ -167,6 +168,7 @@ class Deployment {
 
   const Settings& m_settings;
   ssh::Host m_host;
+  std::optional<Program> m_named;
   DeployPlace m_place;
   std::atomic<bool> m_show_remote_lines{false};
   HostFacts m_facts;
@@ -176,12 +178,12 @@ class Deployment {
 
 Status deploy(const Settings& settings) {
   NB_TRY_ASSIGN(ssh::Host host, ssh::parse_host(settings.arguments.front()));
+  std::optional<Program> named;
   if (settings.binary) {  // what is wrong with it is known before there is a connection
-    const auto named = load_program(*settings.binary, *settings.binary, "");
-    if (!named) return tl::make_unexpected(named.error());
+    NB_TRY_ASSIGN(named, load_program(*settings.binary, *settings.binary, ""));
   }
   const std::string name = host.name;
-  auto done = Deployment(settings, std::move(host)).run();
+  auto done = Deployment(settings, std::move(host), std::move(named)).run();
   return done ? done : wrap(std::move(done).error(), name);
 }
 

@@ -18,25 +18,14 @@ namespace {
 
 constexpr std::size_t k_most_proc_bytes = 64 << 10;  // the first processors tell it all
 
-std::string read_proc(const char* path) {
-  const Fd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  Bytes text(k_most_proc_bytes);
-  const auto count = fd.valid() ? read_full(fd.get(), text) : Result<std::size_t>(0);
-  return count ? std::string(as_text(ByteView(text).first(*count))) : std::string();
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  const std::size_t last = text.find_last_not_of(" \t");
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, last - first + 1);
-}
+std::string read_proc(const char* path) { return read_file_prefix(path, k_most_proc_bytes).value_or(""); }
 
 // The value of the first "key : value" line.
 std::string_view value_of(std::string_view text, std::string_view key) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
-      return trimmed(line.substr(colon + 1));
+    if (colon != std::string_view::npos && trim(line.substr(0, colon)) == key)
+      return trim(line.substr(colon + 1));
   }
   return {};
 }

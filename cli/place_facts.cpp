@@ -21,18 +21,11 @@ namespace {
 
 constexpr std::size_t k_most_mountinfo_bytes = 1 << 20;
 
-std::string read_mountinfo() {
-  const Fd fd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-  Bytes text(k_most_mountinfo_bytes);
-  const auto count = fd.valid() ? read_full(fd.get(), text) : Result<std::size_t>(0);
-  return count ? std::string(as_text(ByteView(text).first(*count))) : std::string();
-}
-
 std::string kind_of(int directory) {
   struct statx found {};
   if (::statx(directory, "", AT_EMPTY_PATH, STATX_MNT_ID, &found) != 0) return {};
   if ((found.stx_mask & STATX_MNT_ID) == 0) return {};
-  return mount_kind_in(read_mountinfo(), found.stx_mnt_id);
+  return mount_kind_in(read_file_prefix("/proc/self/mountinfo", k_most_mountinfo_bytes).value_or(""), found.stx_mnt_id);
 }
 
 Result<Fd> nearest_directory(const std::string& path, PlaceFacts& facts) {

@@ -2,10 +2,8 @@
 #include "cli/process_cpu.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -46,12 +44,8 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text, long ticks_
 }
 
 std::optional<ProcessStat> process_stat(pid_t pid) {
-  const Fd fd(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return std::nullopt;
-  std::array<std::byte, 2048> text{};
-  const auto count = read_full(fd.get(), text);
-  if (!count) return std::nullopt;
-  return parse_process_stat(as_text(ByteView(text).first(*count)), ::sysconf(_SC_CLK_TCK));
+  const auto text = read_file_prefix("/proc/" + std::to_string(pid) + "/stat", 2048);
+  return text ? parse_process_stat(*text, ::sysconf(_SC_CLK_TCK)) : std::nullopt;
 }
 
 double own_cpu_seconds() {

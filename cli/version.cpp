@@ -7,8 +7,6 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include <algorithm>
-
 #include "transport/libssh_stream.hpp"
 #include "wire/limits.hpp"
 
@@ -23,7 +21,7 @@ std::string libssh_text() {
   const std::string window = "libssh's own";
 #endif
   const auto known = [](const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end() ? "yes" : "no";
+    return ssh::has(names, name) ? "yes" : "no";
   };
   const ssh::AlgorithmNames& names = transport::libssh_algorithms();
   return fmt::format("libssh {} (cipher none: {}, MAC umac: {}, channel window: {})", ::ssh_version(0),

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/result.hpp"
@@ -35,5 +37,10 @@ class Fd {
 Result<std::size_t> read_full(int fd, std::span<std::byte> out);
 // Writes all of `data`; EINTR and short writes are retried.
 Status write_full(int fd, std::span<const std::byte> data);
+// The file at `path`, of a longer one the first `max_bytes`; nothing where it cannot be read.
+std::optional<std::string> read_file_prefix(const std::string& path, std::size_t max_bytes);
+// An empty file in `directory` that has no name and goes with its descriptor; for reading and writing. Where the file
+// system has no such files (FAT, many by network) it has a name for a moment.
+Result<Fd> make_nameless_file(const std::string& directory);
 
 }  // namespace nb

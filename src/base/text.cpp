@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-
 #include <charconv>
 
 namespace nb {
@@ -91,6 +90,13 @@ std::optional<std::uint64_t> parse_u64(std::string_view text) {
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view k_blanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(k_blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

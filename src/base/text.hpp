@@ -26,6 +26,9 @@ std::optional<std::uint64_t> parse_u64(std::string_view text);
 // Equal but for the case of ASCII letters.
 bool equals_ignoring_case(std::string_view a, std::string_view b);
 
+// Without the blanks, tabs and carriage returns at both ends.
+std::string_view trim(std::string_view text);
+
 // The pieces between `separator`s; an empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/link_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,16 +25,6 @@ std::size_t bucket_of(const InodeKey& key) {
   return static_cast<std::size_t>(mixed >> (64 - k_index_bits));
 }
 
-Result<Fd> unnamed_file_in(const std::string& directory) {
-  Fd file(::open(directory.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
-  if (file.valid()) return file;
-  std::string name = directory + "/nbackup-links-XXXXXX";  // a file system without O_TMPFILE
-  Fd named(::mkostemp(name.data(), O_CLOEXEC));
-  if (!named.valid()) return fail_errno("make a temporary file in " + directory);
-  if (::unlink(name.c_str()) != 0) return fail_errno("remove the name of " + name);
-  return named;
-}
-
 }  // namespace
 
 LinkFile::LinkFile(Fd file) : m_file(std::move(file)), m_newest(std::size_t{1} << k_index_bits) {}
@@ -46,7 +35,7 @@ Result<LinkFile> LinkFile::make() {
   Result<Fd> file = fail(Errc::io, "no place for a temporary file");
   for (const std::string& place : places) {
     if (place.empty() || place.front() != '/') continue;
-    file = unnamed_file_in(place);
+    file = make_nameless_file(place);
     if (file) return LinkFile(std::move(*file));
   }
   return tl::make_unexpected(file.error());

@@ -24,8 +24,8 @@ class KeptBeside final : public scan::KeptAside {
     RelPath base;
     RelPath above;
   };
-  // `trouble` hears of what cannot be read any more, as when the store of a set that had one is gone. `set` outlives this; its head has been read under a lock. For
-  // writing: after recovery.
+  // `trouble` hears of what cannot be read any more, as when the store of a set that had one is gone. `set` outlives
+  // this; its head has been read under a lock. For writing: after recovery.
   KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble);
   ~KeptBeside() override;
 

@@ -23,8 +23,7 @@ bool is_plain_name(std::string_view name) {
 void put_first(const std::optional<std::string>& list, std::vector<std::string>& names) {
   if (!list) return;
   std::vector<std::string> first = only_known(as_names(*list), names);
-  std::erase_if(names,
-                [&](const std::string& name) { return std::find(first.begin(), first.end(), name) != first.end(); });
+  std::erase_if(names, [&](const std::string& name) { return has(first, name); });
   names.insert(names.begin(), first.begin(), first.end());
 }
 
@@ -61,10 +60,14 @@ AlgorithmNames preferred_algorithms(const CpuPair& cpus, const AlgorithmLists& m
   return names;
 }
 
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::vector<std::string> only_known(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
   std::vector<std::string> names;
   for (const std::string& name : wanted) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) names.push_back(name);
+    if (has(known, name)) names.push_back(name);
   }
   return names;
 }

@@ -47,6 +47,8 @@ bool both_have_aes(const CpuPair& cpus);
 // Ciphers and MACs of `measured` come first, in its order; names that are not nbackup's own are left out.
 AlgorithmNames preferred_algorithms(const CpuPair& cpus, const AlgorithmLists& measured = {});
 
+bool has(const std::vector<std::string>& names, std::string_view name);
+
 // The names of `wanted` that are in `known` too, in the order of `wanted`.
 std::vector<std::string> only_known(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
 

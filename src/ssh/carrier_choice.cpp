@@ -20,12 +20,6 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(k_blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
-}
-
 struct Pair {
   std::string_view first;
   std::string_view rest;
@@ -160,6 +154,11 @@ EffectiveConfig parse_effective_config(std::string_view text) {
     if (!pair.first.empty()) config[lower(pair.first)].emplace_back(pair.rest);
   }
   return config;
+}
+
+std::string first_value(const EffectiveConfig& config, std::string_view name) {
+  const auto found = config.find(name);
+  return found == config.end() || found->second.empty() ? "" : found->second.front();
 }
 
 CarrierChoice choose_carrier(const EffectiveConfig& host, const EffectiveConfig& empty, std::string_view host_label) {

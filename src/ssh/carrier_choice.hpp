@@ -22,6 +22,9 @@ EffectiveConfig parse_effective_config(std::string_view text);
 
 enum class Carrier : std::uint8_t { libssh, ssh_program };
 
+// The first value of a directive, by its name in lower case; empty where there is none.
+std::string first_value(const EffectiveConfig& config, std::string_view name);
+
 struct CarrierChoice {
   Carrier carrier = Carrier::libssh;
   std::string reason;  // empty for libssh without a remark; else one line for the user

@@ -17,8 +17,7 @@ constexpr std::string_view k_refused_characters = "'`\"$\\;&<>|(){}/";
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) {
   return text.size() >= scheme.size() &&
-         std::equal(scheme.begin(), scheme.end(), text.begin(),
-                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+         equals_ignoring_case(text.substr(0, scheme.size()), scheme);
 }
 
 bool is_odd(char c) {

@@ -12,17 +12,19 @@ constexpr std::string_view k_post_auth_none = "postauthnone";
 constexpr auto k_nothing_beside = std::to_array<const char*>(
     {"-oControlMaster=no", "-oControlPath=none", "-oForwardAgent=no", "-oForwardX11=no", "-oClearAllForwardings=yes"});
 
-std::string first_value(const EffectiveConfig& config, std::string_view name) {
-  const auto found = config.find(name);
-  return found == config.end() || found->second.empty() ? "" : found->second.front();
-}
-
 bool has_post_auth_none(const EffectiveConfig& effective) {
   return effective.find(k_post_auth_none) != effective.end();
 }
 
+const char* post_auth_none(Security security) {
+  if (security == Security::encrypted) return "no";
+  return security == Security::off ? "cipher-and-mac" : "cipher";
+}
+
 std::string obstacle(const EffectiveConfig& effective) {
-  if (!has_post_auth_none(effective)) return "this ssh program has no option PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh)";
+  if (!has_post_auth_none(effective)) {
+    return "this ssh program has no option PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh)";
+  }
   const std::string checking = first_value(effective, "stricthostkeychecking");
   // As `ssh -G` prints yes and ask.
   if (checking != "true" && checking != "ask") return "StrictHostKeyChecking lets unknown host keys pass";
@@ -45,19 +47,16 @@ ProgramOptions program_options(const ProgramRequest& request) {
   add("-oKexAlgorithms=", request.demanded.kex);
   add("-oHostKeyAlgorithms=", request.demanded.host_keys);
   if (request.security != Security::encrypted) options.obstacle = obstacle(request.effective);
-  if (request.security == Security::encrypted || !options.obstacle.empty()) {
-    if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", "no");
-    return options;
-  }
-  add("-oPostAuthNone=", request.security == Security::off ? "cipher-and-mac" : "cipher");
+  const Security granted = options.obstacle.empty() ? request.security : Security::encrypted;
+  if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", post_auth_none(granted));
+  if (granted == Security::encrypted) return options;
   options.words.insert(options.words.end(), k_nothing_beside.begin(), k_nothing_beside.end());
   return options;
 }
 
 std::vector<std::string> program_preferences(const CpuPair& cpus, const AlgorithmLists& measured) {
-  if (measured.ciphers) return {"-oCiphers=^" + preferred_algorithms(cpus, measured).ciphers.front()};
-  if (!both_have_aes(cpus)) return {};
-  return {"-oCiphers=^" + preferred_algorithms(cpus).ciphers.front()};
+  if (!measured.ciphers && !both_have_aes(cpus)) return {};
+  return {"-oCiphers=^" + preferred_algorithms(cpus, measured).ciphers.front()};
 }
 
 }  // namespace nb::ssh

@@ -17,10 +17,6 @@ struct Named {
 constexpr auto k_names = std::to_array<Named>(
     {{Security::encrypted, "encrypted"}, {Security::integrity, "integrity"}, {Security::off, "off"}});
 
-bool has(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool is_no_mac(std::string_view mac) { return mac.empty() || mac == k_none; }
 
 // Nothing tells a changed packet from the one that was sent.

@@ -188,9 +188,7 @@ tl::unexpected<Error> session_error(ssh_session session, Errc code, const std::s
 }
 
 std::string setting(const LibsshOptions& options, std::string_view name) {
-  if (!options.settings) return {};
-  const auto found = options.settings->find(name);
-  return found == options.settings->end() || found->second.empty() ? "" : found->second.front();
+  return options.settings ? ssh::first_value(*options.settings, name) : "";
 }
 
 bool may_prompt(const LibsshOptions& options) { return options.prompt && setting(options, "batchmode") != "yes"; }

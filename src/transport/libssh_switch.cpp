@@ -2,8 +2,6 @@
 // The change to `none` after the login, with nothing but libssh's public calls. libssh exchanges keys anew once a limit
 // of data is passed, which it fixes when keys come into use, but never before the login: so a limit that the login
 // passes makes the second exchange begin with the server's "success".
-#include <algorithm>
-
 #include "base/text.hpp"
 #include "transport/libssh_session.hpp"
 
@@ -13,12 +11,8 @@ namespace {
 constexpr std::uint64_t k_passed_by_any_login = 64;
 constexpr std::uint64_t k_libssh_default = 0;
 
-bool has_none(const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), ssh::k_none) != names.end();
-}
-
 bool is_armed(const LibsshOptions& options) {
-  return options.security != ssh::Security::encrypted && has_none(libssh_algorithms().ciphers);
+  return options.security != ssh::Security::encrypted && ssh::has(libssh_algorithms().ciphers, ssh::k_none);
 }
 
 Status set_rekey_limit(ssh_session session, std::uint64_t bytes) {

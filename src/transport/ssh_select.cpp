@@ -2,7 +2,6 @@
 // Asking `ssh -G`, and opening what it led to.
 #include "transport/ssh_select.hpp"
 
-#include <fcntl.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -30,21 +29,6 @@ std::string home_directory() {
   passwd* found = nullptr;
   if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
   return entry.pw_dir;
-}
-
-// The whole file, or nothing where it cannot be read: ssh and libssh pass over such files too.
-std::optional<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd.valid()) return std::nullopt;
-  std::string text;
-  std::vector<std::byte> piece(65536);
-  while (text.size() < max_bytes) {
-    const auto got = read_full(fd.get(), piece);
-    if (!got) return std::nullopt;
-    text.append(as_text(ByteView(piece).first(*got)));
-    if (*got < piece.size()) break;
-  }
-  return text;
 }
 
 void add_destination(std::vector<std::string>& argv, const ssh::Host& host) {
@@ -78,7 +62,7 @@ std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
   std::uint64_t number = k_ssh_port;
   if (port != config.end() && !port->second.empty()) number = parse_u64(port->second.front()).value_or(k_ssh_port);
   for (const std::string& file : ssh::known_hosts_files(config, home_directory())) {
-    const auto text = read_file(file, k_max_known_hosts_bytes);
+    const auto text = read_file_prefix(file, k_max_known_hosts_bytes);
     if (!text) continue;
     const auto marker = ssh::marker_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
     if (marker) return *marker + " in " + escape(file);
@@ -92,8 +76,8 @@ ssh::CarrierChoice choose_without_program(const SelectOptions& options) {
   if (options.config_file) files = {*options.config_file};
   std::vector<std::string> ignored;
   for (const std::string& file : files) {
-    const auto text = read_file(file, k_max_config_bytes);
-    if (!text) continue;
+    const auto text = read_file_prefix(file, k_max_config_bytes);
+    if (!text) continue;  // ssh and libssh pass over such files too
     for (std::string& name : ssh::unsupported_directives(*text)) ignored.push_back(std::move(name));
   }
   ssh::CarrierChoice choice;
