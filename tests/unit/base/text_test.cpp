@@ -34,6 +34,13 @@ TEST_CASE("numbers and pieces", "[base]") {
   CHECK(split("", ',') == std::vector<std::string_view>{""});
 }
 
+TEST_CASE("trimmed at both ends", "[base]") {
+  CHECK(trim(" \ta b\r") == "a b");
+  CHECK(trim("a") == "a");
+  CHECK(trim(" \t").empty());
+  CHECK(trim("").empty());
+}
+
 TEST_CASE("equal but for the case of ASCII letters", "[base]") {
   CHECK(equals_ignoring_case(".nBackup", ".NbACKUP"));
   CHECK(equals_ignoring_case("", ""));

@@ -2,8 +2,6 @@
 // What our build of libssh must refuse (nssh/libssh/03-none-rules.patch), whatever client and server propose: a server
 // that begins a key exchange in clear, and the same proposal made by the client.
 #include <libssh/libssh.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <catch2/catch.hpp>
 #include <memory>
@@ -11,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/fd.hpp"
+#include "support/loopback.hpp"
 
 namespace {
 
@@ -49,38 +47,29 @@ std::string kexinit(const std::string& cipher, const std::string& mac) {
 // Greets one client with its proposal, then reads until the client goes.
 class Server {
  public:
-  explicit Server(std::string words) : m_words(std::move(words)), m_listener(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    REQUIRE(::bind(m_listener.get(), generic, length) == 0);
-    REQUIRE(::listen(m_listener.get(), 1) == 0);
-    REQUIRE(::getsockname(m_listener.get(), generic, &length) == 0);
-    m_port = ntohs(address.sin_port);
+  explicit Server(std::string words) : m_words(std::move(words)) {
+    REQUIRE(::listen(m_listener.fd.get(), 1) == 0);
     m_thread = std::thread([this] { serve(); });
   }
   ~Server() {
-    ::shutdown(m_listener.get(), SHUT_RDWR);
+    ::shutdown(m_listener.fd.get(), SHUT_RDWR);
     m_thread.join();
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  [[nodiscard]] unsigned port() const { return m_port; }
+  [[nodiscard]] unsigned port() const { return m_listener.port; }
 
  private:
   void serve() {
-    const Fd client(::accept(m_listener.get(), nullptr, nullptr));
+    const Fd client(::accept(m_listener.fd.get(), nullptr, nullptr));
     if (::send(client.get(), m_words.data(), m_words.size(), MSG_NOSIGNAL) < 0) return;
     char block[1024];
     while (::recv(client.get(), block, sizeof block, 0) > 0) continue;
   }
 
   std::string m_words;
-  Fd m_listener;
-  unsigned m_port = 0;
+  nb::test::LoopbackSocket m_listener;
   std::thread m_thread;
 };
 

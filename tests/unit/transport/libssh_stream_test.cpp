@@ -2,9 +2,6 @@
 // What only an SSH session in this process has: host keys, logins, the remote command's end, a connection that breaks.
 #include "transport/libssh_stream.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +12,7 @@
 #include "base/cpu.hpp"
 #include "ssh/quote.hpp"
 #include "stream_rig.hpp"
+#include "support/loopback.hpp"
 
 namespace nb::test {
 namespace {
@@ -373,21 +371,14 @@ TEST_CASE("user and port of the caller win over the configuration", "[transport]
 }
 
 TEST_CASE("nobody listens: connect; nobody answers: connect_timeout", "[transport]") {
-  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  REQUIRE(::bind(listener.get(), any, size) == 0);
-  REQUIRE(::getsockname(listener.get(), any, &size) == 0);
+  const LoopbackSocket listener;
   LibsshOptions options = libssh_options(shared_sshd(), "cat");
-  options.host.port = ntohs(address.sin_port);
+  options.host.port = listener.port;
   options.connect_timeout = 300ms;
   const Error closed = refused(options);
   CHECK(closed.code == Errc::connect);
-  CHECK(contains(closed.message(), "backup-host:" + std::to_string(ntohs(address.sin_port))));
-  REQUIRE(::listen(listener.get(), 5) == 0);
+  CHECK(contains(closed.message(), "backup-host:" + std::to_string(listener.port)));
+  REQUIRE(::listen(listener.fd.get(), 5) == 0);
   CHECK(refused(options).code == Errc::connect_timeout);
 }
 

@@ -2,15 +2,10 @@
 // Asking a real sshd what it offers, and what is no SSH server at all.
 #include "transport/ssh_probe.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <thread>
 
+#include "support/loopback.hpp"
 #include "support/private_sshd.hpp"
 
 using namespace nb;
@@ -21,26 +16,17 @@ namespace {
 // Accepts one connection on a loopback port, says `text` and closes.
 class Talker {
  public:
-  explicit Talker(std::string text) : m_listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    REQUIRE(::bind(m_listener.get(), generic, size) == 0);
-    REQUIRE(::listen(m_listener.get(), 1) == 0);
-    REQUIRE(::getsockname(m_listener.get(), generic, &size) == 0);
-    m_port = ntohs(address.sin_port);
+  explicit Talker(std::string text) {
+    REQUIRE(::listen(m_listener.fd.get(), 1) == 0);
     m_thread = std::jthread([this, said = std::move(text)] {
-      const Fd peer(::accept4(m_listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const Fd peer(::accept4(m_listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
       static_cast<void>(write_full(peer.get(), as_bytes(said)));
     });
   }
-  [[nodiscard]] std::uint16_t port() const { return m_port; }
+  [[nodiscard]] std::uint16_t port() const { return m_listener.port; }
 
  private:
-  Fd m_listener;
-  std::uint16_t m_port = 0;
+  test::LoopbackSocket m_listener;
   std::jthread m_thread;
 };
 
