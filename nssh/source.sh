@@ -124,6 +124,23 @@ nssh_download() {
   nssh_unavailable "no version of $package $wanted could be fetched (log: $log)"
 }
 
+# nssh_tree_sums DIR: a line for each file of a source tree: a user's has no version that says what is in it.
+nssh_tree_sums() {
+  (cd "$1" && find . -type f -not -path './.git/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+}
+
+nssh_cc_version() { ${CC:-cc} --version 2>/dev/null | head -n 1; }
+
+# nssh_patch DIR WHAT LOG: applies the patches whose files are named on standard input, without fuzz, to DIR, the tree
+# of WHAT.
+nssh_patch() {
+  local patch
+  while IFS= read -r patch; do
+    patch --directory="$1" -p1 --fuzz=0 --force --silent <"$patch" >"$3" 2>&1 ||
+      nssh_die "$(basename "$patch") does not apply to $2: $(head -n 1 "$3")"
+  done
+}
+
 # nssh_source PACKAGE VERSION DIR: unpacks the newest Debian source package of PACKAGE, with Debian's patches applied,
 # to DIR, which must not exist. VERSION is an upstream version (9.2p1) or a whole one (1:9.2p1-2+deb12u10). Prints the
 # package version that it was. Ends the shell with one line on standard error if it cannot be unpacked (exit code 1) or
