@@ -101,11 +101,23 @@ struct SetMetadata {
 
 using JournalOp = std::variant<OpenUp, Place, Remove, SetMetadata>;
 
+// What a run did, as its session counted it: for people, nothing depends on it.
+struct RunAccount {
+  std::string client;            // user@host
+  std::uint64_t created = 0;     // files and directories
+  std::uint64_t changed = 0;     // contents or metadata
+  std::uint64_t deleted = 0;
+  std::uint64_t new_bytes = 0;   // size of the regular files created or with a changed content
+  friend bool operator==(const RunAccount&, const RunAccount&) = default;
+};
+
 struct JournalHeader {
   TxId transaction{};
   Uuid set{};
   std::uint64_t generation = 0;  // the one this journal makes
   std::int64_t time_ns = 0;
+  bool keeps_history = false;    // what it replaces and removes goes to history/<generation>
+  RunAccount account;
 };
 
 // One line of the stage's log: resume data.
@@ -134,10 +146,18 @@ Result<JournalHeader> decode_journal_header(ByteView data);
 Result<JournalOp> decode_journal_op(ByteView data);
 Result<StagedRecord> decode_staged_record(ByteView data);
 
-// Times and idents as all of these have them, for lists of other records that a stage keeps.
+// Parts as all of these have them, for other lists that a set keeps.
 void put(ByteWriter& out, const fs::Timestamp& time);
 void put(ByteWriter& out, const Ident& ident);
+void put(ByteWriter& out, const fs::Metadata& metadata);
 Result<fs::Timestamp> get_time(ByteReader& in);
 Result<Ident> get_ident(ByteReader& in);
+Result<fs::FileType> get_type(ByteReader& in);
+Result<fs::Metadata> get_metadata(ByteReader& in);
+// A path outside the control directory; get_entry_path: not the root.
+Result<RelPath> get_path(ByteReader& in);
+Result<RelPath> get_entry_path(ByteReader& in);
+// A line of text that cannot break out of its line or play with a terminal.
+std::string one_line(std::string_view text);
 
 }  // namespace nb::txn

@@ -19,7 +19,7 @@ void put(ByteWriter& out, const Ident& ident) {
   put(out, ident.mtime);
 }
 
-static void put(ByteWriter& out, const fs::Metadata& metadata) {
+void put(ByteWriter& out, const fs::Metadata& metadata) {
   out.varint(metadata.mode);
   out.varint(metadata.owner.uid);
   out.varint(metadata.owner.gid);
@@ -39,11 +39,15 @@ Result<fs::Timestamp> get_time(ByteReader& in) {
   return time;
 }
 
-Result<Ident> get_ident(ByteReader& in) {
-  Ident ident;
+Result<fs::FileType> get_type(ByteReader& in) {
   NB_TRY_ASSIGN(const std::uint8_t type, in.u8());
   if (type < 1 || type > static_cast<std::uint8_t>(fs::FileType::block_device)) return in.bad("unknown file type");
-  ident.type = static_cast<fs::FileType>(type);
+  return static_cast<fs::FileType>(type);
+}
+
+Result<Ident> get_ident(ByteReader& in) {
+  Ident ident;
+  NB_TRY_ASSIGN(ident.type, get_type(in));
   NB_TRY_ASSIGN(ident.inode, in.varint());
   NB_TRY_ASSIGN(ident.size, in.varint());
   NB_TRY_ASSIGN(ident.mtime, get_time(in));
@@ -100,6 +104,21 @@ Status expect_kind(ByteReader& in, Kind kind) {
   return {};
 }
 
+Result<std::uint32_t> get_mode(ByteReader& in) {
+  NB_TRY_ASSIGN(const std::uint64_t mode, in.varint(07777));
+  return static_cast<std::uint32_t>(mode);
+}
+
+Result<fs::Xattr> get_xattr(ByteReader& in) {
+  fs::Xattr xattr;
+  NB_TRY_ASSIGN(xattr.name, in.string(k_max_name_bytes));
+  NB_TRY_ASSIGN(xattr.value, in.string(k_max_xattr_value));
+  if (xattr.name.empty() || xattr.name.find('\0') != std::string::npos) return in.bad("bad attribute name");
+  return xattr;
+}
+
+}  // namespace
+
 Result<RelPath> get_path(ByteReader& in) {
   NB_TRY_ASSIGN(const std::string text, in.string(k_max_path_bytes));
   NB_TRY_ASSIGN(RelPath path, RelPath::parse(text, Errc::bad_set));
@@ -112,19 +131,6 @@ Result<RelPath> get_entry_path(ByteReader& in) {
   NB_TRY_ASSIGN(RelPath path, get_path(in));
   if (path.is_root()) return in.bad("the root cannot be moved");
   return path;
-}
-
-Result<std::uint32_t> get_mode(ByteReader& in) {
-  NB_TRY_ASSIGN(const std::uint64_t mode, in.varint(07777));
-  return static_cast<std::uint32_t>(mode);
-}
-
-Result<fs::Xattr> get_xattr(ByteReader& in) {
-  fs::Xattr xattr;
-  NB_TRY_ASSIGN(xattr.name, in.string(k_max_name_bytes));
-  NB_TRY_ASSIGN(xattr.value, in.string(k_max_xattr_value));
-  if (xattr.name.empty() || xattr.name.find('\0') != std::string::npos) return in.bad("bad attribute name");
-  return xattr;
 }
 
 Result<fs::Metadata> get_metadata(ByteReader& in) {
@@ -141,6 +147,8 @@ Result<fs::Metadata> get_metadata(ByteReader& in) {
   }
   return metadata;
 }
+
+namespace {
 
 Result<JournalOp> get_open_up(ByteReader& in) {
   OpenUp op;
@@ -184,6 +192,24 @@ Result<JournalOp> get_set_metadata(ByteReader& in) {
 
 }  // namespace
 
+static void put_account(ByteWriter& out, const RunAccount& account) {
+  out.string(one_line(account.client));
+  out.varint(account.created);
+  out.varint(account.changed);
+  out.varint(account.deleted);
+  out.varint(account.new_bytes);
+}
+
+static Result<RunAccount> get_account(ByteReader& in) {
+  RunAccount account;
+  NB_TRY_ASSIGN(account.client, in.string(k_max_name_bytes));
+  NB_TRY_ASSIGN(account.created, in.varint());
+  NB_TRY_ASSIGN(account.changed, in.varint());
+  NB_TRY_ASSIGN(account.deleted, in.varint());
+  NB_TRY_ASSIGN(account.new_bytes, in.varint());
+  return account;
+}
+
 Bytes encode(const JournalHeader& header) {
   Bytes bytes;
   ByteWriter out(bytes);
@@ -194,6 +220,8 @@ Bytes encode(const JournalHeader& header) {
   out.raw(header.set);
   out.varint(header.generation);
   out.svarint(header.time_ns);
+  out.u8(header.keeps_history ? 1 : 0);
+  put_account(out, header.account);
   return bytes;
 }
 
@@ -211,6 +239,11 @@ Result<JournalHeader> decode_journal_header(ByteView data) {
   std::copy(set.begin(), set.end(), header.set.begin());
   NB_TRY_ASSIGN(header.generation, in.varint());
   NB_TRY_ASSIGN(header.time_ns, in.svarint());
+  if (in.at_end()) return header;  // from before there was a history
+  NB_TRY_ASSIGN(const std::uint8_t keeps, in.u8());
+  if (keeps > 1) return in.bad("bad flag");
+  header.keeps_history = keeps == 1;
+  NB_TRY_ASSIGN(header.account, get_account(in));
   return header;
 }
 

@@ -13,15 +13,14 @@ constexpr std::string_view k_head_title = "nbackup head";
 constexpr std::string_view k_lock_title = "nbackup lock";
 constexpr std::uint64_t k_format_version = 1;
 
-// A line of text that cannot break out of its line or play with a terminal.
+}  // namespace
+
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, 255));
   std::replace_if(
       line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   return line;
 }
-
-}  // namespace
 
 Bytes encode(const SetFormat& format) {
   TextRecordWriter out(k_format_title);

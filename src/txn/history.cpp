@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "txn/history.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "txn/change_list.hpp"
+#include "txn/small_file.hpp"
+
+namespace nb::txn {
+namespace {
+
+// Anything else was not finished, or is somebody else's.
+std::optional<std::uint64_t> number_of(const fs::NamedType& entry, std::uint64_t newest) {
+  if (entry.type != fs::FileType::directory) return std::nullopt;
+  const std::optional<std::uint64_t> number = parse_u64(entry.name);
+  if (!number || *number > newest || std::to_string(*number) != entry.name) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Result<History> History::open(FileSet& set) {
+  auto directory = set.control().open_directory(k_history_name);
+  if (!directory && directory.error().code == Errc::not_found) return History(nullptr, {});
+  if (!directory) return tl::make_unexpected(std::move(directory).error());
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, (*directory)->list());
+  std::vector<std::uint64_t> numbers;
+  for (const fs::NamedType& entry : entries) {
+    if (const auto number = number_of(entry, set.head().generation)) numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return History(std::move(*directory), std::move(numbers));
+}
+
+bool History::has(std::uint64_t number) const {
+  return std::binary_search(m_numbers.begin(), m_numbers.end(), number);
+}
+
+Result<Generation> History::read(std::uint64_t number) const {
+  if (!has(number)) return fail(Errc::not_found, "generation " + std::to_string(number));
+  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(number)));
+  NB_TRY_ASSIGN(const Bytes data, read_small_file(*directory, k_generation_name));
+  NB_TRY_ASSIGN(Generation generation, decode_generation(data));
+  if (generation.number != number) return fail(Errc::bad_set, "the account of generation " + std::to_string(number));
+  return generation;
+}
+
+Result<std::uint64_t> History::newest_at(std::int64_t time_ns) const {
+  // Clocks go wrong: not the first that is old enough from the end by bisection, but by looking at each.
+  for (auto it = m_numbers.rbegin(); it != m_numbers.rend(); ++it) {
+    NB_TRY_ASSIGN(const Generation generation, read(*it));
+    if (generation.time_ns <= time_ns) return *it;
+  }
+  return fail(Errc::not_found, "a generation that old");
+}
+
+Status History::for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const {
+  if (!generation.previous) return fail(Errc::not_found, "changes of the oldest generation");
+  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(generation.number)));
+  return read_changes(*directory, k_changes_name, {generation.number, *generation.previous}, visit);
+}
+
+Result<std::unique_ptr<fs::Directory>> History::files(std::uint64_t number) const {
+  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(number)));
+  auto files = directory->open_directory(k_files_name);
+  if (!files && files.error().code == Errc::not_found) return std::unique_ptr<fs::Directory>();
+  return files;
+}
+
+}  // namespace nb::txn

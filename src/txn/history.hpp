@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: what a file set keeps of its earlier generations under .nbackup/history/. The live tree is the newest one;
+// each directory history/<generation> has what leads back to the one before:
+//
+//   generation   its account (txn/generation.hpp)
+//   changes      how the previous kept generation differs from it; none in the oldest
+//   files/       what it replaced and removed, under its own path: plain files that may be copied out by hand
+//
+// Reading needs a reader's lock or the writer's, and no interrupted commit (FileSet::needs_recovery).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "txn/file_set.hpp"
+#include "txn/generation.hpp"
+
+namespace nb::txn {
+
+inline constexpr std::string_view k_history_name = "history";
+inline constexpr std::string_view k_generation_name = "generation";
+inline constexpr std::string_view k_changes_name = "changes";
+inline constexpr std::string_view k_files_name = "files";
+
+class History {
+ public:
+  // An empty one where nothing is kept yet. `set` outlives it.
+  static Result<History> open(FileSet& set);
+
+  // Kept generations, oldest first. The last is the live tree's, unless nothing is kept.
+  [[nodiscard]] const std::vector<std::uint64_t>& numbers() const { return m_numbers; }
+  [[nodiscard]] bool has(std::uint64_t number) const;
+  // Errc::not_found if it is not kept, Errc::bad_set if its account is damaged.
+  [[nodiscard]] Result<Generation> read(std::uint64_t number) const;
+  // The newest kept generation that was committed at `time_ns` or before; Errc::not_found if all are younger.
+  [[nodiscard]] Result<std::uint64_t> newest_at(std::int64_t time_ns) const;
+  // The changes that lead from `generation` back to its `previous`, which it has.
+  Status for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const;
+  // history/<number>/files; nothing if the generation replaced and removed nothing.
+  [[nodiscard]] Result<std::unique_ptr<fs::Directory>> files(std::uint64_t number) const;
+
+ private:
+  History(std::unique_ptr<fs::Directory> directory, std::vector<std::uint64_t> numbers)
+      : m_directory(std::move(directory)), m_numbers(std::move(numbers)) {}
+  std::unique_ptr<fs::Directory> m_directory;  // null where there is none
+  std::vector<std::uint64_t> m_numbers;
+};
+
+}  // namespace nb::txn
