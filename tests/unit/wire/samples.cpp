@@ -61,6 +61,7 @@ NamedSample named(std::string name, const Message& message) {
 void add_session_samples(std::vector<NamedSample>& all) {
   all.push_back(named("hello", sample_hello()));
   all.push_back(named("open", sample_open()));
+  all.push_back(named("open_at", sample_open_at()));
   all.push_back(named("opened", sample_opened()));
   all.push_back(named("error", ErrorMessage{Errc::no_space, 28, "write: data/x"}));
   all.push_back(named("problem", Problem{Errc::unreadable, 13, "open: data/\n"}));
@@ -143,6 +144,16 @@ Open sample_open() {
   open.expected_set = sample_id(32);
   open.compression = 25;
   open.secret = sample_secret();
+  return open;
+}
+
+Open sample_open_at() {
+  Open open;
+  open.operation = Operation::pull;
+  open.transaction = sample_id(0);
+  open.sources = {"/pool:docs/*.txt"};
+  open.secret = sample_secret();
+  open.at = Moment{MomentKind::time, 1'796'000'000'000'000'000};
   return open;
 }
 
