@@ -290,7 +290,7 @@ TEMPLATE_TEST_CASE("past: a chain with gaps, as thinning leaves it", "[txn][past
 
 TEMPLATE_TEST_CASE("past: a large directory with names from everywhere", "[txn][past]", SimWorld, PosixWorld) {
   Fixture<TestType> at;
-  constexpr int k_files = 1500;
+  constexpr int k_files = 500;
   PastSet& set = at.set;
   set.directory("d");
   std::vector<Change> second;
