@@ -13,7 +13,7 @@ namespace nb::cli {
 
 enum class OptionKind : std::uint8_t { toggle, valued };
 
-using CommandMask = std::uint16_t;
+using CommandMask = std::uint32_t;
 constexpr CommandMask mask_of(CommandId command) {
   return static_cast<CommandMask>(1U << static_cast<unsigned>(command));
 }

@@ -14,7 +14,9 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy };
+enum class CommandId : std::uint8_t {
+  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore
+};
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -42,6 +44,8 @@ struct Settings {
   bool allow_unmounted = false;
   Deltas deltas = Deltas::automatic;
   bool paranoid = false;  // no remembered digest is believed
+  std::optional<std::string> at;  // WHEN, of the sources
+  bool read_back = false;         // restore --verify
 
   // The connection and waiting.
   std::optional<std::string> rsh;
