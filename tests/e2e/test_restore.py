@@ -230,8 +230,13 @@ class Forms(Past):
 
     def test_dry_run_changes_nothing_and_tells_all(self) -> None:
         self.small()
-        planned = self.run_ok("restore", "-n", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.run_ok("restore", "-n", "--at", "1", f"{self.pool}:", self.out)
         self.assertFalse(self.out.exists())
+        self.out.mkdir()
+        (self.out / "a").write_text("mine\n")
+        before = tree.snapshot(self.out)
+        planned = self.run_ok("restore", "-n", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.assert_same_tree(before, self.out)
         done = self.run_ok("restore", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
         self.assertEqual(planned.splitlines()[:-1], done.splitlines()[:-1])
         self.assertIn(b"dry run: would restore", planned.splitlines()[-1])
