@@ -60,7 +60,8 @@ std::optional<std::time_t> second_of(std::tm local) {
   local.tm_isdst = -1;
   const std::time_t time = std::mktime(&local);
   // An hour that summer time leaves out is moved; a day is not.
-  const bool same_day = local.tm_year == asked.tm_year && local.tm_mon == asked.tm_mon && local.tm_mday == asked.tm_mday;
+  const bool same_day =
+      local.tm_year == asked.tm_year && local.tm_mon == asked.tm_mon && local.tm_mday == asked.tm_mday;
   return same_day ? std::optional(time) : std::nullopt;
 }
 
@@ -93,8 +94,7 @@ std::optional<nanoseconds> end_of_date(std::string_view text) {
 }
 
 nanoseconds end_of_yesterday(WallTime now) {
-  const std::time_t seconds =
-      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   std::tm local{};
   ::localtime_r(&seconds, &local);
   local.tm_hour = local.tm_min = local.tm_sec = 0;
