@@ -9,10 +9,11 @@
 namespace nb::session {
 namespace {
 
-wire::Hello our_hello(const Limits& limits) {
+wire::Hello our_hello(const Limits& limits, Side side) {
   wire::Hello hello;
   hello.software = std::string("nbackup ") + k_version;
   hello.features = wire::k_feature_zstd;
+  if (side == Side::server) hello.features |= wire::k_feature_commands;
   if (codec::affordable_windows() == codec::Windows::large) hello.features |= wire::k_feature_large_windows;
   hello.cpu_flags = cpu_flags();
   hello.listing_credit_bytes = limits.listing_credit_bytes;
@@ -44,7 +45,7 @@ Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer
 
 Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side) {
   const auto say = [&]() -> Status {
-    NB_TRY(connection.send(our_hello(limits)));
+    NB_TRY(connection.send(our_hello(limits, side)));
     return connection.flush();
   };
   if (side == Side::client) NB_TRY(say());

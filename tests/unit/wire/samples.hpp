@@ -14,6 +14,7 @@ namespace nb::wire {
 Hello sample_hello();
 Open sample_open();
 Opened sample_opened();
+Command sample_command();
 RunResult sample_result();
 Listing sample_listing();
 fs::Metadata sample_metadata();
