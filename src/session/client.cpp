@@ -15,9 +15,6 @@
 namespace nb::session {
 namespace {
 
-// How long the other side may take to wind up after its last message.
-constexpr std::chrono::seconds k_wind_up{60};
-
 bool is_worth_retrying(Errc code) {
   return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
          code == Errc::connect_timeout;
@@ -68,7 +65,7 @@ class Run {
       connection.send_error(report.error());
       return report;
     }
-    say_goodbye(connection);
+    say_goodbye(connection, m_clock);
     connection.count_traffic(report->counts);
     report->problems += reporter.problems();
     if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
@@ -80,17 +77,6 @@ class Run {
     const int problems = reporter.exit_code();
     if (problems != 0) return problems;
     return report.result.differences > 0 ? info(Errc::differs).exit_code : 0;
-  }
-
-  // The other side finishes what it has to clean up before it closes; waiting for that leaves nothing behind us.
-  void say_goodbye(Connection& connection) {
-    if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
-    connection.finish_sending();
-    const SteadyTime until = m_clock.steady() + k_wind_up;
-    while (m_clock.steady() < until) {
-      const auto message = connection.receive();
-      if (!message || !*message) return;
-    }
   }
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
