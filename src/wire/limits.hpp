@@ -37,6 +37,7 @@ inline constexpr std::uint64_t k_max_file_bytes = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t k_max_directory_id = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t k_max_entries = std::uint64_t{1} << 32;      // in one directory
 inline constexpr std::uint64_t k_max_errno = 4095;                          // Linux's MAX_ERRNO
+inline constexpr std::uint64_t k_max_moment = ~std::uint64_t{0} >> 1;       // a time in ns is signed elsewhere
 inline constexpr std::uint64_t k_max_seconds = std::uint64_t{1} << 32;      // of waiting
 
 }  // namespace nb::wire

@@ -158,6 +158,28 @@ TEST_CASE("open: limits", "[wire]") {
   CHECK(open_refusal([](Open& m) { m.secret.resize(31); }) == "open: bad length of secret");
 }
 
+TEST_CASE("open: a moment is of a pull, and of a kind that there is", "[wire]") {
+  const auto with = [](Operation operation, Moment at) {
+    return open_refusal([&](Open& m) {
+      m.operation = operation;
+      m.at = at;
+    });
+  };
+  for (const Moment& at : {Moment{MomentKind::latest, 0}, Moment{MomentKind::generation, 0},
+                           Moment{MomentKind::generation, 41}, Moment{MomentKind::time, k_max_moment}}) {
+    CHECK(with(Operation::pull, at) == "accepted");
+    CHECK(with(Operation::push, at) == "open: at_kind without pull");
+    Open open = sample_open_at();
+    open.at = at;
+    CHECK(decode_message<Open>(encode(open))->at == at);
+  }
+  CHECK_FALSE(decode_message<Open>(encode(sample_open()))->at.has_value());
+  CHECK(with(Operation::pull, {MomentKind::latest, 1}) == "open: bad value of at_value");
+  CHECK(with(Operation::pull, {MomentKind::time, k_max_moment + 1}) == "open: bad value of at_value");
+  CHECK(with(Operation::pull, {static_cast<MomentKind>(4), 1}) == "open: bad value of at_kind");
+  CHECK(with(Operation::pull, {static_cast<MomentKind>(0), 1}) == "open: at_value without at_kind");
+}
+
 TEST_CASE("open: lists and ids of a wrong shape", "[wire]") {
   const auto with = [](std::uint64_t tag, std::string_view value) {
     return refusal<Open>(made([&](ByteWriter& out) {

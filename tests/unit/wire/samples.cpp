@@ -61,6 +61,7 @@ NamedSample named(std::string name, const Message& message) {
 void add_session_samples(std::vector<NamedSample>& all) {
   all.push_back(named("hello", sample_hello()));
   all.push_back(named("open", sample_open()));
+  all.push_back(named("open_at", sample_open_at()));
   all.push_back(named("opened", sample_opened()));
   all.push_back(named("error", ErrorMessage{Errc::no_space, 28, "write: data/x"}));
   all.push_back(named("problem", Problem{Errc::unreadable, 13, "open: data/\n"}));
@@ -157,6 +158,16 @@ Command sample_command() {
   command.zone = "CET-1CEST,M3.5.0,M10.5.0/3";
   command.compression = 1;
   return command;
+}
+
+Open sample_open_at() {
+  Open open;
+  open.operation = Operation::pull;
+  open.transaction = sample_id(0);
+  open.sources = {"/pool:docs/*.txt"};
+  open.secret = sample_secret();
+  open.at = Moment{MomentKind::time, 1'796'000'000'000'000'000};
+  return open;
 }
 
 Opened sample_opened() {

@@ -13,6 +13,7 @@ namespace nb::wire {
 // The samples. Views inside them point to static storage.
 Hello sample_hello();
 Open sample_open();
+Open sample_open_at();
 Opened sample_opened();
 Command sample_command();
 RunResult sample_result();
