@@ -28,6 +28,10 @@ void install_signals_for(CommandId command) {
     case CommandId::status:
     case CommandId::deploy:
     case CommandId::cache:
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
       return;  // short, or safe to interrupt anywhere
   }
 }
@@ -95,6 +99,11 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_doctor(settings, clock);
     case CommandId::deploy:
       return run_deploy(settings, clock);
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
+      return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }
