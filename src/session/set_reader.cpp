@@ -64,7 +64,13 @@ Result<SetView> SetView::open(SetReader& reader, std::uint64_t generation) {
 Result<std::unique_ptr<fs::Directory>> SetView::open_directory(const RelPath& path) {
   if (path.is_root()) return m_root->reopen();
   auto directory = m_root->open_directory_path(path);
-  if (!directory && directory.error().code == Errc::not_found) return not_there(path, m_generation);
+  if (directory) return directory;
+  if (directory.error().code == Errc::not_found) return not_there(path, m_generation);
+  // The kernel's words for a file or a symlink where a directory was to be.
+  if (directory.error().code == Errc::path) {
+    return fail(Errc::path, path.str() + ": no directory in generation " + std::to_string(m_generation) +
+                                ", and no symlink is followed");
+  }
   return directory;
 }
 
