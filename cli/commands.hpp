@@ -11,6 +11,7 @@ namespace nb::cli {
 int run_init(const Settings& settings, Clock& clock);
 int run_push(const Settings& settings, Clock& clock);
 int run_pull(const Settings& settings, Clock& clock);
+int run_restore(const Settings& settings, Clock& clock);
 int run_verify(const Settings& settings, Clock& clock);
 int run_serve(const Settings& settings, Clock& clock);
 int run_recover(const Settings& settings, Clock& clock);

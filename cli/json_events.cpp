@@ -140,6 +140,7 @@ std::string json_summary(const RunSummary& summary) {
   event["exit_code"] = report.exit_code;
   event["committed"] = report.result.committed;
   event["generation"] = report.result.generation;
+  if (report.read_generation) event["read_generation"] = *report.read_generation;
   if (report.set) event["set"] = hex(*report.set);
   event["changes"] = changes_of(report.result);
   event["counts"] = counts_of(report.counts);

@@ -17,6 +17,7 @@ void install_signals_for(CommandId command) {
   switch (command) {
     case CommandId::push:
     case CommandId::pull:
+    case CommandId::restore:
     case CommandId::verify:
     case CommandId::bench:
     case CommandId::doctor:
@@ -83,6 +84,8 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_push(settings, clock);
     case CommandId::pull:
       return run_pull(settings, clock);
+    case CommandId::restore:
+      return run_restore(settings, clock);
     case CommandId::verify:
       return run_verify(settings, clock);
     case CommandId::serve:

@@ -15,7 +15,8 @@ using enum OptionKind;
 using Text = const std::string&;
 
 constexpr CommandMask k_push = mask_of(CommandId::push);
-constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull);
+constexpr CommandMask k_restore = mask_of(CommandId::restore);
+constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull) | k_restore;
 constexpr CommandMask k_runs = k_writes | mask_of(CommandId::verify);
 constexpr CommandMask k_serve = mask_of(CommandId::serve);
 constexpr CommandMask k_status = mask_of(CommandId::status);
@@ -29,7 +30,7 @@ constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(Comm
 constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = 0x7FFF;
+constexpr CommandMask k_all = 0xFFFF;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -151,6 +152,14 @@ Status set_algorithms(Settings& settings, Text value) {
 }
 
 constexpr std::array k_options{
+    OptionRow{"--at", valued, "WHEN", k_restore, k_what,
+              "as it was then: 7 (a generation), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05;\ndefault: latest",
+              set_text<&Settings::at>},
+    OptionRow{"--at", valued, "WHEN", mask_of(CommandId::pull) | mask_of(CommandId::verify), k_what,
+              "SRC lies in a file set, as it was then: 7 (a\ngeneration), yesterday, -3d, 2026-11-30, latest",
+              set_text<&Settings::at>},
+    OptionRow{"--verify", toggle, "", k_restore, k_what, "read back what was restored, and compare",
+              set_true<&Settings::read_back>},
     OptionRow{"-n,--dry-run", toggle, "", k_writes, k_what, "show what would be done, change nothing",
               set_flag<wire::k_flag_dry_run>},
     OptionRow{"--delete", toggle, "", k_writes, k_what, "remove from DEST what SRC does not have",
@@ -307,6 +316,8 @@ constexpr std::array k_options{
 constexpr std::array k_commands{
     CommandRow{CommandId::push, "push", "SRC... DEST", "make DEST equal to SRC, as one transaction", 2, k_any_number},
     CommandRow{CommandId::pull, "pull", "SRC... DEST", "the same, from the remote side to here", 2, k_any_number},
+    CommandRow{CommandId::restore, "restore", "POOL[:PATH]... DEST", "bring back a set or a part of it, as it was", 2,
+               k_any_number},
     CommandRow{CommandId::verify, "verify", "SRC... DEST", "compare contents; list what differs, change nothing", 2,
                k_any_number},
     CommandRow{CommandId::init, "init", "DIR", "make an empty file set; push does it by itself", 1, 1},

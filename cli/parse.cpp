@@ -41,7 +41,8 @@ RowOf register_options(CLI::App& app, CommandId command) {
 }
 
 bool is_run(CommandId command) {
-  return command == CommandId::push || command == CommandId::pull || command == CommandId::verify;
+  return command == CommandId::push || command == CommandId::pull || command == CommandId::verify ||
+         command == CommandId::restore;
 }
 
 RowOf set_up(CLI::App& app, const CommandRow& row) {

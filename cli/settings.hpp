@@ -15,7 +15,7 @@
 namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
-  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, generations, ls, cat, diff
+  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -45,6 +45,8 @@ struct Settings {
   bool allow_unmounted = false;
   Deltas deltas = Deltas::automatic;
   bool paranoid = false;  // no remembered digest is believed
+  std::optional<std::string> at;  // WHEN, of the sources
+  bool read_back = false;         // restore --verify
 
   // The connection and waiting.
   std::optional<std::string> rsh;
@@ -75,8 +77,7 @@ struct Settings {
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
 
-  // generations, ls, cat, diff: what they look at, as WHEN (cli/when.hpp)
-  std::optional<std::string> at;
+  // ls, diff; WHEN as in `at`
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool long_form = false;

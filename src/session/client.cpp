@@ -134,7 +134,7 @@ class Run {
     if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
     if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
-    if (opened.set) setup.release(*opened.set);
+    if (opened.set) setup.held.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
@@ -172,6 +172,7 @@ class Run {
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.sources = m_job.sources;
+    message.at = m_job.at;
     message.secret.assign(secret.stored().begin(), secret.stored().end());
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     NB_TRY(check_shape(m_job, opened));
@@ -190,6 +191,7 @@ class Run {
     }
     RunReport report;
     report.result = result;
+    if (m_job.at) report.read_generation = opened.generation;
     report.counts.content_bytes = result.content_bytes;
     report.counts.directories = sink.scan_end()->directories;
     report.counts.entries = sink.scan_end()->entries;

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "session/handshake.hpp"
+#include "session/past_source.hpp"
 #include "session/run_options.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
@@ -158,17 +159,22 @@ class Server {
     return {};
   }
 
+  Result<SourceSetup> set_up_pull(const wire::Open& open) {
+    if (open.at) return set_up_past_source(open.sources, *open.at, {open.client, m_options.root}, m_clock);
+    return set_up_source(open.sources, open.client, m_options.root, m_clock);
+  }
+
   Status send_pull(const wire::Open& open) {
     NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(open.secret, Errc::protocol));
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(open.sources, open.client, m_options.root, m_clock));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_pull(open));
     wire::Opened opened;
     opened.secret = open.secret;
     if (setup.tree.implied_root()) opened.flags |= wire::k_flag_implied_root;
     if (setup.tree.is_single_file()) opened.flags |= wire::k_flag_single_file;
-    if (!setup.sets.empty()) {
-      opened.set = setup.sets.front()->format().uuid;
-      opened.generation = setup.sets.front()->head().generation;
+    if (!setup.held.sets.empty()) {
+      opened.set = setup.held.sets.front()->format().uuid;
+      opened.generation = setup.generation;
     }
     NB_TRY(m_connection.send(opened));
     NB_TRY(m_connection.flush());
