@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/look.hpp"
 #include "cli/option_table.hpp"
+#include "cli/rollback.hpp"
 #include "cli/when.hpp"
 #include "cli/zone.hpp"
 
@@ -17,6 +18,8 @@ constexpr std::array k_rows{
     HostCommandRow{CommandId::generations, Right::read, "--json", run_generations},
     HostCommandRow{CommandId::ls, Right::read, "--at --json --long --recursive", run_ls},
     HostCommandRow{CommandId::cat, Right::read, "--at", run_cat},
+    HostCommandRow{CommandId::rollback, Right::decide, "--dry-run --itemize-changes --json --to --wait --wait-readers",
+                   run_rollback},
     HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
 };
 

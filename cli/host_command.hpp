@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run where the file set lies: generations, ls, cat, diff. The table here says which there are, who may
+// Commands that run where the file set lies: generations, ls, cat, diff, rollback. The table here says which there are, who may
 // have them run, and which of their options travel. On this machine they run in this process; on a host, in the
 // `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
 #pragma once

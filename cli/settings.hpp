@@ -15,7 +15,8 @@
 namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
-  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff
+  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
+  rollback
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
