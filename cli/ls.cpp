@@ -64,9 +64,9 @@ class Lister {
       NB_TRY(content(path));
       return m_problems.exit_code();
     }
-    NB_TRY_ASSIGN(const scan::Listed named, m_view.look_at(path));
-    NB_TRY(m_problems.tell(named));
-    const wire::Entry& entry = named.entries.front();
+    NB_TRY_ASSIGN(const scan::Listed found, named(m_view.look_at(path)));
+    NB_TRY(m_problems.tell(found));
+    const wire::Entry& entry = found.entries.front();
     const bool is_directory = entry.type == fs::FileType::directory;
     NB_TRY(is_directory ? content(path) : line(entry, path, RelPath().child(entry.name)));
     return m_problems.exit_code();

@@ -15,7 +15,7 @@ scan::ListerOptions lister_options() {
 }
 
 tl::unexpected<Error> not_there(const RelPath& path, std::uint64_t generation) {
-  return fail(Errc::not_found, path.str() + " in generation " + std::to_string(generation));
+  return fail(Errc::not_found, path.str() + ": not in generation " + std::to_string(generation));
 }
 
 }  // namespace

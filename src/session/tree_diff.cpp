@@ -72,7 +72,7 @@ class Diff {
     const auto missing = [](const auto& listed) { return !listed && listed.error().code == Errc::not_found; };
     if (!before && !missing(before)) return tl::make_unexpected(std::move(before).error());
     if (!after && !missing(after)) return tl::make_unexpected(std::move(after).error());
-    if (!before && !after) return fail(Errc::not_found, path.str() + " in either generation");
+    if (!before && !after) return fail(Errc::not_found, path.str() + ": in neither generation");
     const auto seen = [](scan::Listed& listed) {
       return Seen{std::move(listed.entries.front()), listed.stats.front()};
     };

@@ -152,12 +152,12 @@ class Here(Looking):
 
     def test_what_is_not_there(self) -> None:
         for command, place, extra, words in (
-                ("cat", ":gone", (), b"gone in generation 3: does not exist"),
-                ("cat", ":new", ("--at=1",), b"new in generation 1: does not exist"),
-                ("ls", ":nothing/below", (), b"nothing/below in generation 3: does not exist"),
-                ("diff", ":nothing", ("--from=1",), b"nothing in either generation: does not exist")):
+                ("cat", ":gone", (), b"gone: not in generation 3"),
+                ("cat", ":new", ("--at=1",), b"new: not in generation 1"),
+                ("ls", ":nothing/below", (), b"nothing/below: not in generation 3"),
+                ("diff", ":nothing", ("--from=1",), b"nothing: in neither generation")):
             with self.subTest(command=command, place=place):
-                outcome = self.run_code(opt.PARTIAL, command, f"{self.pool}{place}", *extra)
+                outcome = self.run_code(opt.PATH, command, f"{self.pool}{place}", *extra)
                 self.assertIn(words, outcome.stderr)
                 self.assertEqual(outcome.stdout, b"")
         self.assertIn(b"a directory", self.run_code(opt.PATH, "cat", f"{self.pool}:sub").stderr)
@@ -181,7 +181,7 @@ class Here(Looking):
             ".d..t...... sub/", "*deleting   sub/renamed", "<f+++++++++ sub/other"]))
         self.assertEqual(sorted(lines(self.run_ok("diff", f"{self.pool}:sub", "--from=2"))), sorted([
             ".d..t...... sub/", "*deleting   sub/becomes", "cd+++++++++ sub/becomes/", "<f+++++++++ sub/becomes/inside",
-            "cL.ct...... sub/link -> ../new"]))
+            "cLc.t...... sub/link -> ../new"]))
         self.assertEqual(lines(self.run_ok("diff", self.pool, "--from=2", "--to=2")), [])
         self.assertEqual(lines(self.run_ok("diff", f"{self.pool}:kept", "--from=1")), [])
         self.assertEqual([one["path"] for one in events(self.run_ok("diff", "--json", f"{self.pool}:gone", "--from=1"))],
@@ -270,7 +270,7 @@ class Terminal(Looking):
 
     def test_the_table_fits_the_terminal_of_who_reads(self) -> None:
         options = self.world.carrier_options("fake")
-        for columns in (60, 80, 200):
+        for columns in (64, 80, 200):
             for place in ((str(self.pool),), (*options, f"nbtest:{self.pool}")):
                 shown = self.on_terminal("generations", *place, columns=columns).decode()
                 self.assertLessEqual(max(map(len, shown.splitlines())), columns, shown)
@@ -294,7 +294,7 @@ class There(Looking):
                 self.both(carrier, "ls", "", "--json", "--at=2")
                 self.both(carrier, "cat", ":holes", "--at=1")
                 self.both(carrier, "diff", "", "--from=1")
-                self.both(carrier, "cat", ":gone", code=opt.PARTIAL)
+                self.both(carrier, "cat", ":gone", code=opt.PATH)
                 self.both(carrier, "ls", "", "--at=9", code=opt.USAGE)
 
     def test_relative_places_and_urls(self) -> None:
