@@ -19,6 +19,7 @@ void install_signals_for(CommandId command) {
     case CommandId::pull:
     case CommandId::restore:
     case CommandId::verify:
+    case CommandId::rollback:
     case CommandId::bench:
     case CommandId::doctor:
       return install_signal_handlers(SecondSignal::exits);
@@ -29,6 +30,10 @@ void install_signals_for(CommandId command) {
     case CommandId::status:
     case CommandId::deploy:
     case CommandId::cache:
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
       return;  // short, or safe to interrupt anywhere
   }
 }
@@ -98,6 +103,12 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_doctor(settings, clock);
     case CommandId::deploy:
       return run_deploy(settings, clock);
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
+    case CommandId::rollback:
+      return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "cli/settings.hpp"
@@ -30,6 +31,9 @@ struct OptionRow {
 };
 
 std::span<const OptionRow> option_table();
+
+// The option's long name ("--dry-run"), or its only one.
+std::string_view long_name(const OptionRow& row);
 
 struct CommandRow {
   CommandId id;

@@ -90,6 +90,8 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
     const std::string& given = option->results().at(seen[option]++);
     auto applied = row->second->apply(settings, given);
     if (!applied) return wrap(std::move(applied).error(), option->get_name());
+    const bool is_valued = row->second->kind == OptionKind::valued;
+    settings.given.push_back(std::string(long_name(*row->second)) + (is_valued ? "=" + given : ""));
   }
   return {};
 }
@@ -105,6 +107,15 @@ Status check_security(const Settings& settings) {
 Status check_form(const Settings& settings) {
   if (!settings.json || !settings.csv) return {};
   return fail(Errc::usage, "--json and --csv are two forms of one result: give one of them");
+}
+
+Status check_needed(const Settings& settings) {
+  constexpr const char* k_list = " WHEN; nbackup generations lists what there is";
+  if (settings.command == CommandId::diff && !settings.from) {
+    return fail(Errc::usage, std::string("diff needs --from") + k_list);
+  }
+  if (settings.command != CommandId::rollback || settings.to) return {};
+  return fail(Errc::usage, std::string("rollback needs --to") + k_list);
 }
 
 Status check_count(const CommandRow& row, const Settings& settings) {
@@ -144,6 +155,7 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   NB_TRY(check_count(row, settings));
   NB_TRY(check_security(settings));
   NB_TRY(check_form(settings));
+  NB_TRY(check_needed(settings));
   return std::optional<Settings>(std::move(settings));
 }
 
@@ -161,7 +173,7 @@ std::string general_help() {
   std::string text =
       "nbackup copies trees like rsync, a whole run being one transaction.\n"
       "Usage: nbackup COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
-  for (const CommandRow& row : command_table()) text += fmt::format("  {:<10}{}\n", row.name, row.help);
+  for (const CommandRow& row : command_table()) text += fmt::format("  {:<12} {}\n", row.name, row.help);
   text +=
       "\nPlaces are as for rsync: /path, [user@]host:path, ssh://[user@]host[:port]/path;\n"
       "a slash after a source means its content.\n"

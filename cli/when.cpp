@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 
@@ -93,6 +94,20 @@ std::optional<nanoseconds> end_of_date(std::string_view text) {
   return end_before(*time + (seconds_said ? 1 : 60));
 }
 
+// "SECONDS" or "SECONDS.FRACTION", whose digits behind the ninth are dropped.
+std::optional<nanoseconds> since_1970(std::string_view text) {
+  constexpr std::uint64_t k_most_seconds = 9'000'000'000;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const auto seconds = parse_u64(text.substr(0, point));
+  if (!seconds || *seconds > k_most_seconds) return std::nullopt;
+  std::string fraction(text.substr(std::min(point + 1, text.size())));
+  if (point < text.size() && fraction.empty()) return std::nullopt;
+  if (fraction.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  fraction.resize(9, '0');
+  const std::uint64_t ns = *seconds * 1'000'000'000 + *parse_u64(fraction);
+  return nanoseconds(static_cast<std::int64_t>(ns));
+}
+
 nanoseconds end_of_yesterday(WallTime now) {
   const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   std::tm local{};
@@ -114,6 +129,10 @@ Result<wire::Moment> parse_when(std::string_view text, WallTime now) {
     if (!has_unit || !age) return not_a_time(text);
     return at_time(now.time_since_epoch() - *age, text);
   }
+  if (text.starts_with('@')) {
+    const auto time = since_1970(text.substr(1));
+    return time ? at_time(*time, text) : not_a_time(text);
+  }
   if (const auto number = parse_u64(text.starts_with('#') ? text.substr(1) : text)) {
     if (*number > wire::k_max_moment) return not_a_time(text);
     return wire::Moment{wire::MomentKind::generation, *number};
@@ -121,6 +140,16 @@ Result<wire::Moment> parse_when(std::string_view text, WallTime now) {
   const auto end = end_of_date(text);
   if (!end) return not_a_time(text);
   return at_time(*end, text);
+}
+
+std::string when_text(const wire::Moment& moment) {
+  switch (moment.kind) {
+    case wire::MomentKind::latest: return "latest";
+    case wire::MomentKind::generation: return std::to_string(moment.value);
+    case wire::MomentKind::time:
+      return fmt::format("@{}.{:09}", moment.value / 1'000'000'000, moment.value % 1'000'000'000);
+  }
+  return {};
 }
 
 }  // namespace nb::cli

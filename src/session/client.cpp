@@ -6,6 +6,7 @@
 #include "fs/posix_directory.hpp"
 #include "session/handshake.hpp"
 #include "session/interrupt.hpp"
+#include "session/past_source.hpp"
 #include "session/pull_setup.hpp"
 #include "session/run_options.hpp"
 #include "session/sink_setup.hpp"
@@ -14,9 +15,6 @@
 
 namespace nb::session {
 namespace {
-
-// How long the other side may take to wind up after its last message.
-constexpr std::chrono::seconds k_wind_up{60};
 
 bool is_worth_retrying(Errc code) {
   return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
@@ -52,6 +50,7 @@ class Run {
   Status begin() {
     NB_TRY_ASSIGN(m_transaction, random_id());
     if (m_job.operation != wire::Operation::push) return {};
+    if (m_job.at) return {};
     NB_TRY(guard_mounts(m_job));
     // Before anybody is asked for a password; what the run reads from is opened anew by each attempt, which may be hours
     // later.
@@ -68,7 +67,7 @@ class Run {
       connection.send_error(report.error());
       return report;
     }
-    say_goodbye(connection);
+    say_goodbye(connection, m_clock);
     connection.count_traffic(report->counts);
     report->problems += reporter.problems();
     if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
@@ -80,17 +79,6 @@ class Run {
     const int problems = reporter.exit_code();
     if (problems != 0) return problems;
     return report.result.differences > 0 ? info(Errc::differs).exit_code : 0;
-  }
-
-  // The other side finishes what it has to clean up before it closes; waiting for that leaves nothing behind us.
-  void say_goodbye(Connection& connection) {
-    if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
-    connection.finish_sending();
-    const SteadyTime until = m_clock.steady() + k_wind_up;
-    while (m_clock.steady() < until) {
-      const auto message = connection.receive();
-      if (!message || !*message) return;
-    }
   }
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
@@ -139,8 +127,13 @@ class Run {
     return receive<wire::Opened>(connection);
   }
 
+  Result<SourceSetup> set_up_sources() {
+    if (m_job.at) return set_up_past_source(m_job.sources, *m_job.at, {m_job.client, m_job.stay_within}, m_clock);
+    return set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock);
+  }
+
   Result<RunReport> push(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_sources());
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.destination = m_job.destination;

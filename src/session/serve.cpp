@@ -14,6 +14,9 @@
 namespace nb::session {
 namespace {
 
+constexpr std::initializer_list<wire::MessageType> k_requests{wire::MessageType::open, wire::MessageType::command,
+                                                              wire::MessageType::query, wire::MessageType::goodbye};
+
 // One session of the remote end.
 class Server {
  public:
@@ -43,8 +46,7 @@ class Server {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     bool answered = false;
     while (true) {
-      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query,
-                                                                  wire::MessageType::goodbye}));
+      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, k_requests));
       if (raw.type == wire::MessageType::goodbye) {
         // The answer was all that the client wanted to know.
         NB_TRY(wire::decode_message<wire::Goodbye>(raw.body));
@@ -56,15 +58,20 @@ class Server {
         NB_TRY(answer(query));
         continue;
       }
+      if (raw.type == wire::MessageType::command) {
+        NB_TRY_ASSIGN(const auto command, wire::decode_message<wire::Command>(raw.body));
+        NB_TRY(compress(command.compression));
+        return answer_command(m_connection, command, m_options.on_command);
+      }
       NB_TRY_ASSIGN(const auto open, wire::decode_message<wire::Open>(raw.body));
-      NB_TRY(compress(open));
+      NB_TRY(compress(open.compression));
       return open.operation == wire::Operation::push ? receive_push(open) : send_pull(open);
     }
   }
 
   // As the client wishes, which alone knows what the user wants.
-  Status compress(const wire::Open& open) {
-    NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(open.compression));
+  Status compress(std::uint64_t code) {
+    NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(code));
     session::compress(m_connection, m_peer, wish);
     return {};
   }

@@ -18,6 +18,7 @@ namespace nb::wire {
 enum Feature : std::uint64_t {
   k_feature_zstd = 1 << 0,           // frames may be compressed
   k_feature_large_windows = 1 << 1,  // with windows up to 32 MiB
+  k_feature_commands = 1 << 2,       // a server: Command
 };
 
 // First message of each side.
