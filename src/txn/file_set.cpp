@@ -15,6 +15,7 @@
 #include "txn/small_file.hpp"
 #include "txn/stage.hpp"
 #include "txn/text_record.hpp"
+#include "txn/thin.hpp"
 
 namespace nb::txn {
 namespace {
@@ -183,6 +184,8 @@ Status FileSet::reload() {
 }
 
 Result<bool> FileSet::needs_recovery() {
+  NB_TRY_ASSIGN(const bool thinning, is_thinning(*this));
+  if (thinning) return true;
   NB_TRY_ASSIGN(const std::optional<fs::Stat> undoing, find_name(*m_control, k_journal_undo_name));
   if (undoing) return true;
   NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(*m_control, k_journal_name));
