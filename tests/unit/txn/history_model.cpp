@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "fs/metadata.hpp"
 #include "txn/change_list.hpp"
 #include "txn/history.hpp"
 #include "txn/small_file.hpp"
@@ -36,7 +37,7 @@ struct Op {
 
 class Maker {
  public:
-  explicit Maker(const ModelOptions& options) : m_disk(options.disk), m_random(options.seed) {
+  explicit Maker(const ModelOptions& options) : m_options(options), m_disk(options.disk), m_random(options.seed) {
     REQUIRE(FileSet::create(m_disk.root(), Lifetime::permanent, test_secret()));
     m_root = m_disk.root();
     m_control = m_root->open_directory(k_control_name).value();
@@ -66,6 +67,7 @@ class Maker {
     file_generation(number, entry.get());
   }
 
+  ModelOptions m_options;
   fs::SimFileSystem m_disk;
   Described m_described;
 
@@ -195,11 +197,17 @@ class Maker {
     std::set<std::string> parents;
     for (const std::string& path : m_moved) parents.insert(parent_of(path));
     for (const std::string& path : parents) {
-      if (!is_moved(path) && !has_own_metadata(path)) m_ops.push_back({Kind::metadata, path, {}, {}, 0});
+      if (is_moved(path) || has_own_metadata(path)) continue;
+      if (chance(30)) {
+        m_unchanged.emplace_back(path, metadata_of(*node_at(path)));
+      } else {
+        m_ops.push_back({Kind::metadata, path, {}, {}, 0});
+      }
     }
   }
 
   void open_up_parents() {
+    for (const auto& [path, metadata] : m_unchanged) REQUIRE(node_at(path)->set_mode(0700));
     for (const Op& op : m_ops) {
       if (op.kind != Kind::metadata || m_live.at(op.path).type != FileType::directory) continue;
       REQUIRE(node_at(op.path)->set_mode(0700));
@@ -233,7 +241,8 @@ class Maker {
   void move(fs::Directory& from, const std::string& name, fs::Directory& to, const std::string& new_name, bool close) {
     const auto node = from.open_node(name).value();
     const fs::Stat stat = node->stat().value();
-    const bool opens = stat.type == FileType::directory && (stat.mode & 0700U) != 0700U;
+    const bool closed = stat.type == FileType::directory && (stat.mode & 0700U) != 0700U;
+    const bool opens = closed && m_options.disk.enforce_modes;
     if (opens) REQUIRE(node->set_mode(stat.mode | 0700U));
     REQUIRE(from.rename(name, to, new_name, fs::RenameMode::no_replace));
     if (opens && close) REQUIRE(to.open_node(new_name).value()->set_mode(stat.mode));
@@ -263,6 +272,13 @@ class Maker {
     std::sort(m_closing.rbegin(), m_closing.rend());
     for (const auto& [path, mode] : m_closing) REQUIRE(node_at(path)->set_mode(mode));
     m_closing.clear();
+    std::sort(m_unchanged.rbegin(), m_unchanged.rend(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [path, metadata] : m_unchanged) {
+      const auto node = node_at(path);
+      REQUIRE(node->set_mtime(metadata.mtime));
+      REQUIRE(node->set_mode(metadata.mode));
+    }
+    m_unchanged.clear();
   }
 
   // As a commit files its journal: metadata, then moves, backward, and then what a directory's mode was.
@@ -278,6 +294,11 @@ class Maker {
       if (op->kind == Kind::metadata) continue;
       const std::string slot = std::to_string(op->slot);
       const auto old = find_name(*m_old, slot).value();
+      if (old && m_options.lossy && chance(10)) {
+        REQUIRE(fs::remove_tree(*m_old, slot));
+        REQUIRE(list.append(Absent{rel(op->path), true}));
+        continue;
+      }
       if (!old) {
         REQUIRE(list.append(Absent{rel(op->path)}));
         continue;
@@ -290,6 +311,10 @@ class Maker {
       }
       REQUIRE(m_old->rename(slot, *parent, name_of(op->path), fs::RenameMode::no_replace));
       REQUIRE(list.append(KeptEntry{rel(op->path), old->type}));
+      if (m_options.lossy && chance(5)) {
+        REQUIRE(fs::remove_tree(*parent, name_of(op->path)));
+        continue;
+      }
       if (m_modes[op->slot] == old->mode) continue;
       fs::Metadata was = metadata_of(*parent->open_node(name_of(op->path)).value());
       was.mode = m_modes[op->slot];
@@ -323,6 +348,7 @@ class Maker {
   std::vector<Op> m_ops;
   std::vector<std::string> m_moved;
   std::vector<std::pair<std::string, std::uint32_t>> m_closing;
+  std::vector<std::pair<std::string, fs::Metadata>> m_unchanged;  // as after a change that left no trace in them
   std::map<std::uint64_t, std::uint32_t> m_modes;
   std::uint64_t m_slot = 0;
   std::uint64_t m_content = 0;
@@ -332,7 +358,7 @@ class Maker {
 
 class Reader {
  public:
-  explicit Reader(const fs::SimFileSystem& disk) : m_root(disk.root()) {
+  Reader(const fs::SimFileSystem& disk, bool lossy) : m_lossy(lossy), m_root(disk.root()) {
     m_set = FileSet::open(disk.root()).value();
     m_history = m_set->control().open_directory(k_history_name).value();
     m_state[""] = {m_root->reopen().value(), "", {}, 0};
@@ -399,7 +425,7 @@ class Reader {
     const RelPath parent = rel("files/" + path).parent();
     auto opened = m_entry->open_directory_path(parent);
     if (!opened || !find_name(**opened, change.path.name()).value()) {
-      if (!is_anchor(change.path)) FAIL("files/" << path << " is not there");
+      if (!is_anchor(change.path)) m_state[path] = {nullptr, "lost", {}, 0};
       return;
     }
     const std::shared_ptr<fs::Directory> held = std::move(*opened);
@@ -412,8 +438,8 @@ class Reader {
   void apply(const OldMetadata& change) {
     ++m_order;
     const auto it = m_state.find(change.path.str());
-    if (it == m_state.end()) {
-      if (!is_anchor(change.path)) FAIL("metadata of '" << change.path.str() << "', which is not there");
+    if (it == m_state.end() || !it->second.parent) {
+      if (!m_lossy && !is_anchor(change.path)) FAIL("metadata of '" << change.path.str() << "', which is not there");
       return;
     }
     if (change.shared) {
@@ -448,6 +474,7 @@ class Reader {
     return entry;
   }
 
+  bool m_lossy;
   DirectoryPtr m_root;
   std::unique_ptr<FileSet> m_set;
   DirectoryPtr m_history;
@@ -473,21 +500,66 @@ Model::Model(const ModelOptions& options) {
   REQUIRE(control->remove_directory("old"));
   disk = disk.after_crash(fs::CrashChoice::keep_all());
   described = std::move(maker.m_described);
+  // What cannot be had any more is found by reading, before anything is dropped.
+  if (options.lossy) {
+    for (auto& [number, tree] : described) tree = read_past(disk, number, true);
+  }
+  is_lossy = options.lossy;
 }
+
+namespace {
+
+// What lies in files/ of a generation without being kept there: neither in what an entry of its list names nor above it.
+std::string strays_of(const fs::SimFileSystem& disk, std::uint64_t number) {
+  const auto set = FileSet::open(disk.root()).value();
+  const auto history = History::open(*set).value();
+  const Generation account = history.read(number).value();
+  std::set<std::string> kept;
+  if (account.previous) {
+    REQUIRE(history.for_each_change(account, [&](const Change& change) {
+      if (std::holds_alternative<KeptEntry>(change)) kept.insert(path_of(change).str());
+      return Status();
+    }));
+  }
+  const auto files = history.files(number).value();
+  if (!files) return {};
+  std::string strays;
+  std::vector<std::string> to_do{""};
+  while (!to_do.empty()) {
+    const std::string path = std::move(to_do.back());
+    to_do.pop_back();
+    const auto directory = path.empty() ? files->reopen().value() : files->open_directory_path(rel(path)).value();
+    const std::vector<fs::NamedType> names = directory->list().value();
+    for (const fs::NamedType& each : names) {
+      const std::string below = path.empty() ? each.name : path + "/" + each.name;
+      if (kept.contains(below)) continue;
+      if (each.type == FileType::directory) {
+        to_do.push_back(below);
+      } else {
+        strays += "history/" + std::to_string(number) + "/files/" + below + " ";
+      }
+    }
+  }
+  return strays;
+}
+
+}  // namespace
 
 std::vector<std::uint64_t> kept_generations(const fs::SimFileSystem& disk) { return numbers_of(disk); }
 
-Tree read_past(const fs::SimFileSystem& disk, std::uint64_t generation) {
-  Reader reader(disk);
+Tree read_past(const fs::SimFileSystem& disk, std::uint64_t generation, bool lossy) {
+  Reader reader(disk, lossy);
   std::vector<std::uint64_t> numbers = numbers_of(disk);
   for (auto it = numbers.rbegin(); it != numbers.rend() && *it != generation; ++it) reader.back_over(*it);
   return reader.tree();
 }
 
-std::string judge_history(const fs::SimFileSystem& disk, const Described& described) {
+std::string judge_history(const fs::SimFileSystem& disk, const Model& model) {
   for (const std::uint64_t number : kept_generations(disk)) {
-    const Tree found = read_past(disk, number);
-    const Tree& expected = described.at(number);
+    const std::string strays = strays_of(disk, number);
+    if (!strays.empty()) return "kept for nothing: " + strays;
+    const Tree found = read_past(disk, number, model.is_lossy);
+    const Tree& expected = model.described.at(number);
     if (found == expected) continue;
     std::string text = "generation " + std::to_string(number) + " is\n";
     for (const auto& [path, entry] : found) {
