@@ -161,6 +161,8 @@ constexpr std::array k_options{
               set_deltas<Deltas::always>},
     OptionRow{"--paranoid", toggle, "", k_runs, k_what, "believe no digest of an earlier run: read it all",
               set_true<&Settings::paranoid>},
+    OptionRow{"--no-history", toggle, "", k_push, k_what, "do not keep what this run replaces and removes",
+              set_flag<wire::k_flag_no_history>},
     OptionRow{"-x,--one-file-system", toggle, "", k_runs, k_what, "do not enter other file systems",
               set_flag<wire::k_flag_one_file_system>},
     OptionRow{"--exclude", valued, "PATTERN", k_runs, k_what,

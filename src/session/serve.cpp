@@ -143,6 +143,7 @@ class Server {
     options.direction = Direction::sent;
     options.max_delete = open.max_delete;
     options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
+    options.client = open.client;
     options.listing_credit_bytes = m_options.limits.listing_credit_bytes;
     Sink sink(m_connection, setup.target(), options, m_reporter, m_clock);
     const auto result = sink.run();

@@ -212,6 +212,9 @@ Status Sink::commit() {
   options.go_on = [] { return !interrupt_requested(); };
   options.on_phase = [this](txn::CommitPhase phase) { m_reporter.phase(phase_of(phase)); };
   options.on_commit_point = [&shield] { shield.emplace(); };
+  options.keep_history = !has(wire::k_flag_no_history);
+  options.account = {m_options.client, m_result.files_new, m_result.files_changed + m_result.metadata_changed,
+                     m_result.deleted, m_result.content_bytes};
   NB_TRY_ASSIGN(const txn::CommitOutcome outcome, m_target.transaction->commit(options));
   for (const RelPath& path : outcome.conflicts) {
     m_reporter.problem({Errc::foreign_edit, 0, path.str() + " (kept in .nbackup/conflict)"});
@@ -220,7 +223,8 @@ Status Sink::commit() {
   m_result.generation = outcome.generation;
   m_result.durability_unsure = outcome.changed && !outcome.durable;
   if (!outcome.changed) return {};
-  if (m_mover) m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
+  // Where history is kept these names are the old files.
+  if (m_mover && !outcome.kept_history) m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
   m_beside->confirm();
   m_bases->confirm();
   return {};

@@ -38,6 +38,7 @@ struct SinkOptions {
   std::uint64_t flags = 0;                // wire::OpenFlag
   std::int64_t max_delete = -2;
   std::chrono::seconds wait_readers{60};
+  std::string client;  // user@host, for the account of the generation
   const filter::Rules* rules = nullptr;
   const hash::Secret* secret = nullptr;
   scan::DigestMemory* digests = nullptr;  // of what is here; not asked in a verification, which reads it all

@@ -2,6 +2,7 @@
 #include "txn/apply.hpp"
 
 #include "base/failpoint.hpp"
+#include "txn/sync.hpp"
 
 namespace nb::txn {
 namespace {
@@ -19,7 +20,7 @@ Status link_all(const Journal& journal, ApplyContext& context) {
     return std::holds_alternative<SetMetadata>(op) ? Walk::stop : Walk::go_on;
   };
   NB_TRY(journal.for_each(step));
-  return context.old.sync();
+  return context.filed ? sync_history_places(context) : context.old.sync();
 }
 
 // The directories' own operations stand at the end, children before parents: backward, each parent is opened before

@@ -24,6 +24,7 @@ struct ApplyContext {
   fs::Directory& fresh;  // tx/<id>/new
   fs::Directory& old;    // tx/<id>/old
   Conflicts conflicts;
+  std::unique_ptr<fs::Directory> filed = nullptr;  // history/<generation>, once there is one to be synced
 };
 
 // Where the first attempt opened the directories up by journal operations alone, a later one finds some of them closed

@@ -3,6 +3,7 @@
 
 #include "base/failpoint.hpp"
 #include "txn/apply_lock.hpp"
+#include "txn/history.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -39,8 +40,18 @@ Result<Durability> prepare(TransactionState& state, Prepare& checks) {
   return synced;
 }
 
-JournalHeader new_header(const TransactionState& state) {
+// Where earlier generations are kept, each one after them leads back to them.
+Result<bool> keeps_history(TransactionState& state, const CommitOptions& options) {
+  if (state.set.format().lifetime == Lifetime::ephemeral) return false;
+  if (options.keep_history) return true;
+  NB_TRY_ASSIGN(const History history, History::open(state.set));
+  return !history.numbers().empty();
+}
+
+Result<JournalHeader> new_header(TransactionState& state, const CommitOptions& options) {
   JournalHeader header;
+  NB_TRY_ASSIGN(header.keeps_history, keeps_history(state, options));
+  header.account = options.account;
   header.transaction = state.id;
   header.set = state.set.format().uuid;
   header.generation = state.set.head().generation + 1;
@@ -48,8 +59,9 @@ JournalHeader new_header(const TransactionState& state) {
   return header;
 }
 
-Status make_journal(TransactionState& state, const Closers& closers) {
-  Status written = write_journal(state, new_header(state), closers);
+Status make_journal(TransactionState& state, const CommitOptions& options, const Closers& closers) {
+  NB_TRY_ASSIGN(const JournalHeader header, new_header(state, options));
+  Status written = write_journal(state, header, closers);
   if (written) return failpoint("txn.commit.journal_synced");
   static_cast<void>(remove_if_there(state.set.control(), k_journal_new_name));
   return written;
@@ -93,7 +105,7 @@ Result<CommitOutcome> apply_and_seal(TransactionState& state, const Journal& jou
   // Fails at worst for want of what it is there to give.
   static_cast<void>(remove_if_there(*stage.top, k_reserve_name));
   Status applied = failpoint("txn.commit.point");
-  if (applied) applied = redo(journal, context, Attempt::first);
+  if (applied) applied = redo_and_file(state.set, journal, context, Attempt::first);
   if (!applied) {
     const Status undone = roll_back(state.set, *state.device, journal, context);
     return tl::make_unexpected(undone ? rolled_back(applied.error()) : not_undone(applied.error(), undone.error()));
@@ -105,6 +117,7 @@ Result<CommitOutcome> apply_and_seal(TransactionState& state, const Journal& jou
   static_cast<void>(drop_journal(state.set, k_journal_name));
   CommitOutcome outcome;
   outcome.changed = true;
+  outcome.kept_history = journal.header().keeps_history;
   outcome.generation = journal.header().generation;
   outcome.conflicts = context.conflicts.all();
   context.conflicts.tidy();
@@ -116,7 +129,7 @@ Result<CommitOutcome> commit_prepared(TransactionState& state, const CommitOptio
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock,
                 take_apply_lock(state.set, options.wait_readers, state.clock, options.go_on));
   NB_FAILPOINT("txn.commit.locked");
-  NB_TRY(make_journal(state, checks.closers()));
+  NB_TRY(make_journal(state, options, checks.closers()));
   if (options.go_on && !options.go_on()) {
     static_cast<void>(remove_if_there(state.set.control(), k_journal_new_name));
     return fail(Errc::interrupted, "before the commit point");

@@ -25,6 +25,9 @@ Result<CommitOutcome> commit(TransactionState& state, const CommitOptions& optio
 // The journal from the stage's spools, fsynced under its temporary name.
 Status write_journal(TransactionState& state, const JournalHeader& header, const Closers& closers);
 
+// Brings the live tree to the new generation, and what it replaced to history where the journal says so.
+Status redo_and_file(FileSet& set, const Journal& journal, ApplyContext& context, Attempt attempt);
+
 // Syncs what was applied and makes `head` name the journal's transaction. After this the commit is done.
 Result<Durability> seal(FileSet& set, fs::Directory& device, const Journal& journal, ApplyContext& context);
 Status drop_journal(FileSet& set, std::string_view name);

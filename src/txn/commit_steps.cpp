@@ -2,6 +2,7 @@
 // Journal writing, sealing and rolling back.
 #include "base/failpoint.hpp"
 #include "txn/commit.hpp"
+#include "txn/file_history.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 
@@ -91,6 +92,14 @@ Status write_journal(TransactionState& state, const JournalHeader& header, const
   return journal.finish();
 }
 
+Status redo_and_file(FileSet& set, const Journal& journal, ApplyContext& context, Attempt attempt) {
+  if (!journal.header().keeps_history) return redo(journal, context, attempt);
+  if (attempt == Attempt::again) NB_TRY(take_history_back(set, journal, context));
+  NB_TRY(make_history_places(set, journal, context));
+  NB_TRY(redo(journal, context, attempt));
+  return file_history(set, journal, context);
+}
+
 Result<Durability> seal(FileSet& set, fs::Directory& device, const Journal& journal, ApplyContext& context) {
   NB_TRY_ASSIGN(const Durability durability, sync_applied(device, journal, context));
   NB_FAILPOINT("txn.finish.synced");
@@ -122,6 +131,7 @@ Status roll_back(FileSet& set, fs::Directory& device, const Journal& journal, Ap
 }
 
 Status finish_undo(FileSet& set, fs::Directory& device, const Journal& journal, ApplyContext& context) {
+  if (journal.header().keeps_history) NB_TRY(take_history_back(set, journal, context));
   NB_TRY(undo(journal, context));
   NB_TRY(sync_applied(device, journal, context));
   NB_FAILPOINT("txn.undo.synced");

@@ -107,7 +107,7 @@ struct RunAccount {
   std::uint64_t created = 0;     // files and directories
   std::uint64_t changed = 0;     // contents or metadata
   std::uint64_t deleted = 0;
-  std::uint64_t new_bytes = 0;   // size of the regular files created or with a changed content
+  std::uint64_t new_bytes = 0;   // file content that came with it
   friend bool operator==(const RunAccount&, const RunAccount&) = default;
 };
 

@@ -60,7 +60,7 @@ namespace {
 enum class Kind : std::uint8_t { header = 1, open_up = 16, place = 17, remove = 18, set_metadata = 19, staged = 32 };
 
 constexpr std::string_view k_journal_magic = "nbackup journal";
-constexpr std::uint64_t k_journal_version = 1;
+constexpr std::uint64_t k_journal_version = 2;  // 1 knew no history
 constexpr std::uint64_t k_max_xattrs = 32768;           // more than the kernel's 64 KiB list of names can hold
 constexpr std::size_t k_max_xattr_value = std::size_t{1} << 20;
 
@@ -239,7 +239,6 @@ Result<JournalHeader> decode_journal_header(ByteView data) {
   std::copy(set.begin(), set.end(), header.set.begin());
   NB_TRY_ASSIGN(header.generation, in.varint());
   NB_TRY_ASSIGN(header.time_ns, in.svarint());
-  if (in.at_end()) return header;  // from before there was a history
   NB_TRY_ASSIGN(const std::uint8_t keeps, in.u8());
   if (keeps > 1) return in.bad("bad flag");
   header.keeps_history = keeps == 1;

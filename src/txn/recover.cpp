@@ -72,7 +72,7 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
   static_cast<void>(remove_if_there(*stage->top, k_reserve_name));
   if (standing.name == k_journal_undo_name) return go_back(set, *device, standing, context);
   Status redone = failpoint("txn.recover.redo");
-  if (redone) redone = redo(standing.journal, context, Attempt::again);
+  if (redone) redone = redo_and_file(set, standing.journal, context, Attempt::again);
   if (!redone) {
     Result<RecoveryReport> back = go_back(set, *device, standing, context);
     if (back) return back;

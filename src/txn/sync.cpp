@@ -3,6 +3,8 @@
 
 #include <cerrno>
 
+#include "txn/history.hpp"
+
 namespace nb::txn {
 namespace {
 
@@ -85,6 +87,13 @@ Result<Durability> sync_stage_each(fs::Directory& control, Stage& stage) {
   return each.result();
 }
 
+Status sync_filed_each(ApplyContext& context, SyncEach& each) {
+  NB_TRY(each.tree(*context.filed));
+  NB_TRY_ASSIGN(const auto history, context.control.open_directory(k_history_name));
+  NB_TRY(each.directory(*history));
+  return each.directory(context.control);
+}
+
 Status sync_applied_each(const Journal& journal, ApplyContext& context, SyncEach& each) {
   RelPath last;
   bool any = false;
@@ -102,6 +111,7 @@ Status sync_applied_each(const Journal& journal, ApplyContext& context, SyncEach
     return Journal::Walk::go_on;
   };
   NB_TRY(journal.for_each(step));
+  if (context.filed) NB_TRY(sync_filed_each(context, each));
   NB_TRY(each.directory(context.fresh));
   return each.directory(context.old);
 }
@@ -119,6 +129,15 @@ Result<Durability> sync_stage(fs::Directory& device, fs::Directory& control, Sta
   const Result<Durability> result = sync_stage_each(control, stage);
   if (!result) return tl::make_unexpected(sync_failed(result.error()).error());
   return result;
+}
+
+Status sync_history_places(ApplyContext& context) {
+  SyncEach each;
+  if (!context.control.sync_file_system_reports()) {
+    NB_TRY(sync_filed_each(context, each));
+    NB_TRY(each.directory(context.old));
+  }
+  return context.control.sync_file_system();
 }
 
 Result<Durability> sync_applied(fs::Directory& device, const Journal& journal, ApplyContext& context) {

@@ -15,6 +15,8 @@ enum class Durability : std::uint8_t {
 
 // `device` was opened before the first write. Errors are Errc::sync_failed: what was staged is lost.
 Result<Durability> sync_stage(fs::Directory& device, fs::Directory& control, Stage& stage);
+// The names in old/ and what make_history_places made.
+Status sync_history_places(ApplyContext& context);
 // Errors mean that it is not known whether the changes to the live tree will last.
 Result<Durability> sync_applied(fs::Directory& device, const Journal& journal, ApplyContext& context);
 

@@ -120,10 +120,10 @@ class Batch {
   }
 
   Status sync_plans() {
-    NB_TRY(m_places.device->sync_file_system());
+    NB_TRY_ASSIGN(const ThinRecord record, ThinRecord::open(*m_places.history, k_merge_new_name));
+    NB_TRY(sync_moved(*m_places.history, *m_trash, *m_places.device, record));
     if (!m_places.device->sync_file_system_reports()) {
       for (const Planned& each : m_plans) NB_TRY(sync_survivor(each.run.survivor));
-      NB_TRY(m_trash->sync());
       NB_TRY(m_places.stages->sync());
       NB_TRY(m_places.history->sync());
     }

@@ -19,8 +19,7 @@ Status move(fs::Directory& from, std::string_view name, fs::Directory& to, std::
   return from.rename(name, to, new_name, RenameMode::no_replace);
 }
 
-// Where syncfs does not tell of errors, each directory that an operation changes is synced by itself. Content is never
-// touched.
+// Where syncfs does not tell of errors, each directory that an operation changes is synced by itself.
 class SyncMoved {
  public:
   explicit SyncMoved(fs::Directory& history) : m_history(history) {}
@@ -28,6 +27,7 @@ class SyncMoved {
   Status sync(const ThinOp& op) {
     if (const auto* merge = std::get_if<Merge>(&op)) m_survivor = merge->survivor;
     if (const auto* clear = std::get_if<ClearKept>(&op)) return up_from(m_survivor, clear->path);
+    if (const auto* make = std::get_if<MakeParent>(&op)) return up_from(m_survivor, make->path);
     if (const auto* take = std::get_if<TakeKept>(&op)) {
       NB_TRY(up_from(m_survivor, take->path));
       return up_from(take->generation, take->path);
@@ -54,14 +54,6 @@ class SyncMoved {
   std::set<std::string> m_synced;
 };
 
-Status sync_moved(fs::Directory& history, fs::Directory& device, fs::Directory& trash, const ThinRecord& record) {
-  NB_TRY(device.sync_file_system());
-  if (device.sync_file_system_reports()) return {};
-  SyncMoved each(history);
-  NB_TRY(record.for_each([&each](const ThinOp& op) { return each.sync(op); }));
-  return trash.sync();
-}
-
 class Mover {
  public:
   Mover(fs::Directory& history, fs::Directory& device, fs::Directory& trash, const ThinRecord& record)
@@ -78,7 +70,11 @@ class Mover {
     return {};
   }
   Status apply_op(const Dropped&) { return {}; }
-  Status apply_op(const ThinBarrier&) { return sync_moved(m_history, m_device, m_trash, m_record); }
+  Status apply_op(const MakeParent& op) {
+    NB_TRY(m_trees.make_parent_of(m_survivor, op.path));
+    return {};
+  }
+  Status apply_op(const ThinBarrier&) { return sync_moved(m_history, m_trash, m_device, m_record); }
 
   Status apply_op(const ClearKept& op) {
     const std::string slot = std::to_string(op.slot);
@@ -190,11 +186,19 @@ class Finisher {
 
 }  // namespace
 
+Status sync_moved(fs::Directory& history, fs::Directory& trash, fs::Directory& device, const ThinRecord& record) {
+  NB_TRY(device.sync_file_system());
+  if (device.sync_file_system_reports()) return {};
+  SyncMoved each(history);
+  NB_TRY(record.for_each([&each](const ThinOp& op) { return each.sync(op); }));
+  return trash.sync();
+}
+
 Status apply_thinning(fs::Directory& history, fs::Directory& trash, fs::Directory& device, const ThinRecord& record) {
   Mover mover(history, device, trash, record);
   NB_TRY(record.for_each([&mover](const ThinOp& op) { return mover.apply(op); }));
   NB_FAILPOINT("txn.thin.moved");
-  NB_TRY(sync_moved(history, device, trash, record));
+  NB_TRY(sync_moved(history, trash, device, record));
   NB_FAILPOINT("txn.thin.synced");
   Finisher finisher(history, trash);
   NB_TRY(record.for_each([&finisher](const ThinOp& op) { return finisher.finish(op); }));

@@ -12,4 +12,7 @@ namespace nb::txn {
 // be called again.
 Status apply_thinning(fs::Directory& history, fs::Directory& trash, fs::Directory& device, const ThinRecord& record);
 
+// Makes every name durable that `record` changes or has prepared; content is never touched.
+Status sync_moved(fs::Directory& history, fs::Directory& trash, fs::Directory& device, const ThinRecord& record);
+
 }  // namespace nb::txn

@@ -27,21 +27,27 @@ struct Anchor {
   RelPath path;                              // below files/ of it
   const SaidMetadata* said = nullptr;
   fs::FileType type = fs::FileType::regular;
-  RelPath name;
+  RelPath name;                              // of the anchor; the root: none yet
 };
 
 using Anchors = std::map<std::pair<std::uint64_t, std::uint64_t>, Anchor>;  // by device and inode
 
-// Of one inode what was said last is what holds.
-Result<Anchors> find_anchors(KeptTrees& trees, const MergedLists& lists) {
+// Of one inode what was said last is what holds. One that is an anchor of `survivor` already stays it.
+Result<Anchors> find_anchors(KeptTrees& trees, const MergedLists& lists, std::uint64_t survivor) {
   Anchors anchors;
   for (const SaidOfAnchor& each : lists.anchors) {
     NB_TRY_ASSIGN(const std::optional<fs::Stat> stat, trees.find(each.generation, each.path));
     // Nothing else has this inode: it goes, or has gone.
     if (!stat || stat->type == fs::FileType::directory || stat->links < 2) continue;
     Anchor& anchor = anchors[{stat->device, stat->inode}];
-    if (anchor.said != nullptr && anchor.said->order > each.said.order) continue;
-    anchor = {each.generation, each.path, &each.said, stat->type, {}};
+    const bool has_name = each.generation == survivor && is_anchor(each.path);
+    if (anchor.said == nullptr || has_name) {
+      anchor.generation = each.generation;
+      anchor.path = each.path;
+      anchor.type = stat->type;
+    }
+    if (has_name) anchor.name = each.path;
+    if (anchor.said == nullptr || anchor.said->order < each.said.order) anchor.said = &each.said;
   }
   return anchors;
 }
@@ -67,10 +73,7 @@ class AnchorPlace {
 
   // Links are made before anything moves; one that nothing leads to in the end costs a name.
   Status name(Anchor& anchor) {
-    if (anchor.generation == m_generation && is_anchor(anchor.path)) {
-      anchor.name = anchor.path;
-      return {};
-    }
+    if (!anchor.name.is_root()) return {};
     anchor.name = RelPath().child(k_control_name).child(std::to_string(m_next++));
     // Another tree may be opened first, which ends the handles of the ones before.
     NB_TRY_ASSIGN(fs::Directory* const to, m_trees.make_parent_of(m_generation, anchor.name));
@@ -137,7 +140,7 @@ Status write_anchor(ChangeListWriter& out, const Anchor& anchor) {
 
 Status write_merged_list(KeptTrees& trees, fs::Directory& directory, const ChangesHeader& header,
                          const MergedLists& lists) {
-  NB_TRY_ASSIGN(Anchors anchors, find_anchors(trees, lists));
+  NB_TRY_ASSIGN(Anchors anchors, find_anchors(trees, lists, header.generation));
   std::vector<std::pair<std::uint64_t, const Anchor*>> by_order;
   if (!anchors.empty()) {
     NB_TRY_ASSIGN(AnchorPlace place, AnchorPlace::open(trees, header.generation));

@@ -21,16 +21,10 @@ class MovePlanner {
       : m_trees(trees), m_lists(lists), m_survivor(survivor), m_next_slot(next_slot) {}
 
   Status plan() {
-    for (auto it = m_lists.paths.begin(); it != m_lists.paths.end(); ++it) {
-      while (!m_covers.empty() && !is_below(it->first, *m_covers.back().key)) m_covers.pop_back();
-      NB_TRY(path(path_of_key(it->first), it->second));
-      // What is cleared must be gone for good before something comes to a place inside it.
-      const bool is_gone = it->second.where == Whereabouts::absent || it->second.where == Whereabouts::lost;
-      const auto next = std::next(it);
-      if (is_gone && it->second.is_stale && next != m_lists.paths.end() && is_below(next->first, it->first)) {
-        m_needs_barrier = true;
-      }
-      if (it->second.where == Whereabouts::kept) m_covers.push_back({&it->first, &it->second});
+    for (auto& [key, said] : m_lists.paths) {
+      while (!m_covers.empty() && !is_below(key, *m_covers.back().key)) m_covers.pop_back();
+      NB_TRY(path(path_of_key(key), said));
+      if (said.where != Whereabouts::unsaid) m_covers.push_back({&key, &said});
     }
     return {};
   }
@@ -38,7 +32,6 @@ class MovePlanner {
   // What is cleared as a whole comes first.
   void put_into(std::vector<ThinOp>& ops) {
     ops.insert(ops.end(), m_clears.begin(), m_clears.end());
-    if (m_needs_barrier) ops.emplace_back(ThinBarrier{});
     ops.insert(ops.end(), m_moves.begin(), m_moves.end());
   }
 
@@ -55,9 +48,24 @@ class MovePlanner {
   Status path(const RelPath& path, SaidOfPath& said) {
     if (said.where == Whereabouts::kept) NB_TRY(find_source(path, said));
     if (said.where == Whereabouts::unsaid) return {};
-    if (!m_covers.empty()) return edit(path, said, m_covers.back().said->generation);
-    if (said.where == Whereabouts::kept) return said.generation == m_survivor ? Status() : take(path, said, m_survivor);
+    const SaidOfPath* cover = m_covers.empty() ? nullptr : m_covers.back().said;
+    if (cover != nullptr && cover->where == Whereabouts::kept) return edit(path, said, cover->generation);
+    if (said.where == Whereabouts::kept && said.generation == m_survivor) return {};
+    if (said.where == Whereabouts::kept) return bring(path, said, cover != nullptr);
     return said.is_stale ? clear(path, m_survivor, m_clears) : Status();
+  }
+
+  // Beside the trees. What is moved into a directory that then is not there after a power cut would be gone: so its
+  // parents are made now. Where a parent is lost, what is in its place has to be cleared before, each step durably.
+  Status bring(const RelPath& path, SaidOfPath& said, bool is_parent_lost) {
+    if (!is_parent_lost) {
+      NB_TRY(m_trees.make_parent_of(m_survivor, path));
+      return take(path, said, m_survivor);
+    }
+    m_moves.emplace_back(ThinBarrier{});
+    m_moves.emplace_back(MakeParent{path});
+    m_moves.emplace_back(ThinBarrier{});
+    return take(path, said, m_survivor);
   }
 
   // What somebody else has taken out of history is lost, and nothing in its place may be taken for it.
@@ -110,8 +118,7 @@ class MovePlanner {
 
   Status clear(const RelPath& path, std::uint64_t keeper, std::vector<ThinOp>& ops) {
     NB_TRY_ASSIGN(const std::optional<fs::Stat> there, m_trees.find(keeper, path));
-    if (!there) return {};
-    NB_TRY(m_trees.check(keeper, path, *there, KeptTrees::Use::moves));
+    if (there) NB_TRY(m_trees.check(keeper, path, *there, KeptTrees::Use::moves));
     ops.emplace_back(ClearKept{path, m_next_slot++});
     return {};
   }
@@ -123,7 +130,6 @@ class MovePlanner {
   std::vector<Cover> m_covers;  // of the path that is looked at, outermost first
   std::vector<ThinOp> m_clears;
   std::vector<ThinOp> m_moves;
-  bool m_needs_barrier = false;
 };
 
 Result<Generation> read_account(const fs::Directory& history, std::uint64_t number) {

@@ -10,7 +10,16 @@ constexpr std::string_view k_magic = "nbackup merge";
 constexpr std::uint64_t k_version = 1;
 
 // First byte of each record. On disk: never renumber.
-enum class Kind : std::uint8_t { header = 1, footer = 2, merge = 16, dropped = 17, clear = 18, take = 19, barrier = 20 };
+enum class Kind : std::uint8_t {
+  header = 1,
+  footer = 2,
+  merge = 16,
+  dropped = 17,
+  clear = 18,
+  take = 19,
+  barrier = 20,
+  parent = 21,
+};
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
@@ -36,6 +45,11 @@ void put_op(ByteWriter& out, const TakeKept& op) {
   out.string(op.path.str());
   out.varint(op.generation);
   out.varint(op.slot);
+}
+
+void put_op(ByteWriter& out, const MakeParent& op) {
+  put_kind(out, Kind::parent);
+  out.string(op.path.str());
 }
 
 void put_op(ByteWriter& out, const ThinBarrier&) { put_kind(out, Kind::barrier); }
@@ -67,6 +81,12 @@ Result<ThinOp> get_take(ByteReader& in) {
   NB_TRY_ASSIGN(op.path, get_entry_path(in));
   NB_TRY_ASSIGN(op.generation, in.varint());
   NB_TRY_ASSIGN(op.slot, in.varint());
+  return op;
+}
+
+Result<ThinOp> get_parent(ByteReader& in) {
+  MakeParent op;
+  NB_TRY_ASSIGN(op.path, get_entry_path(in));
   return op;
 }
 
@@ -123,6 +143,7 @@ Result<ThinOp> decode_thin_op(ByteView data) {
     case Kind::dropped: return get_dropped(in);
     case Kind::clear: return get_clear(in);
     case Kind::take: return get_take(in);
+    case Kind::parent: return get_parent(in);
     case Kind::barrier: return ThinOp(ThinBarrier{});
     default: return in.bad("record of another kind");
   }
@@ -150,8 +171,8 @@ Status ThinWriter::finish() {
   return m_records.sync();
 }
 
-Result<ThinRecord> ThinRecord::open(const fs::Directory& history) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, history.open_file(k_merge_name, fs::OpenMode::read));
+Result<ThinRecord> ThinRecord::open(const fs::Directory& history, std::string_view name) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, history.open_file(name, fs::OpenMode::read));
   NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
   RecordCursor cursor(*file, 0, stat.size);
   NB_TRY_ASSIGN(const std::optional<ByteView> first, cursor.next());

@@ -45,10 +45,14 @@ struct TakeKept {
   std::uint64_t generation = 0;
   std::uint64_t slot = 0;
 };
+// The directories for `path` are made below files/ of the survivor.
+struct MakeParent {
+  RelPath path;
+};
 // What was done so far must be durable before anything that follows is.
 struct ThinBarrier {};
 
-using ThinOp = std::variant<Merge, Dropped, ClearKept, TakeKept, ThinBarrier>;
+using ThinOp = std::variant<Merge, Dropped, ClearKept, TakeKept, MakeParent, ThinBarrier>;
 
 Bytes encode(const ThinHeader& header);
 Bytes encode(const ThinOp& op);
@@ -72,8 +76,8 @@ class ThinWriter {
 
 class ThinRecord {
  public:
-  // Opens history/merge and verifies all of it. Errc::not_found if there is none, Errc::bad_set if it is damaged.
-  static Result<ThinRecord> open(const fs::Directory& history);
+  // Opens it and verifies all of it. Errc::not_found if there is none, Errc::bad_set if it is damaged.
+  static Result<ThinRecord> open(const fs::Directory& history, std::string_view name = k_merge_name);
   [[nodiscard]] const ThinHeader& header() const { return m_header; }
   Status for_each(const std::function<Status(const ThinOp&)>& visit) const;
   Status sync() const { return m_file->sync(); }

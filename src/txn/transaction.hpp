@@ -27,6 +27,10 @@ struct CommitOptions {
   GoOn go_on;                                   // asked while readers are waited for and right before the commit point
   std::function<void(CommitPhase)> on_phase;    // may be empty
   std::function<void()> on_commit_point;        // called right before it: from here the process must not give up
+  // What is replaced and removed goes to history (permanent sets). Without it, it does so too where earlier generations
+  // are kept, which nothing could be restored from otherwise; the caller may then drop the generation before.
+  bool keep_history = true;
+  RunAccount account;
 };
 
 struct CommitOutcome {
@@ -34,6 +38,7 @@ struct CommitOutcome {
   std::uint64_t generation = 0;
   std::vector<RelPath> conflicts;       // foreign edits: in .nbackup/conflict/<id>/ now, or left in place
   bool durable = true;                  // false where the file system cannot promise it
+  bool kept_history = false;            // trash() has nothing: it is in history/<generation>
 };
 
 class Transaction {

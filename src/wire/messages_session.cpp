@@ -8,7 +8,7 @@ namespace nb::wire {
 namespace {
 
 constexpr std::uint64_t k_any = ~std::uint64_t{0};
-constexpr std::uint64_t k_open_flags = ((std::uint64_t{k_flag_paranoid} << 1) - 1) & ~(std::uint64_t{1} << 8);
+constexpr std::uint64_t k_open_flags = ((std::uint64_t{k_flag_no_history} << 1) - 1) & ~(std::uint64_t{1} << 8);
 constexpr std::uint64_t k_opened_flags = k_flag_implied_root | k_flag_single_file;
 using enum Presence;
 

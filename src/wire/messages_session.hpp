@@ -50,6 +50,7 @@ enum OpenFlag : std::uint64_t {
   k_flag_implied_root = 1 << 10,  // the sources are named entries of the destination, not its whole content
   k_flag_whole_file = 1 << 11,    // no deltas
   k_flag_paranoid = 1 << 12,      // a basis is read, whatever is remembered of it
+  k_flag_no_history = 1 << 13,    // push: the generation before is not kept
 };
 
 // The client asks for one run. Names of sources and the destination are the remote side's path strings: they are

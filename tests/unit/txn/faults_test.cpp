@@ -147,9 +147,7 @@ TEST_CASE("clean_up does not touch what an unfinished commit needs", "[txn][faul
     auto dead = std::make_shared<bool>(false);
     disk.on_operation([&disk, dead](const SimEvent& event) mutable {
       if (*dead) disk.fail_at(event.number, EIO);
-      if (event.kind == SimOperation::sync_directory && event.path == ".nbackup/tx/" + id_text(tx_id(2)) + "/old") {
-        *dead = true;
-      }
+      if (event.kind == SimOperation::create_directory && event.path == ".nbackup/history/2.new") *dead = true;
     });
     REQUIRE(transaction->commit({}).error().code == Errc::recovery_failed);
     disk.on_operation({});

@@ -33,7 +33,9 @@ LockNote sample_note() {
   return {"backup@laptop", id_of(0x40), 812, 123456, "3d2c7f5e-0000-4000-8000-000000000001", 1'700'000'000'000'000'000};
 }
 
-JournalHeader sample_header() { return {id_of(0x20), id_of(0x10), 8, 1'700'000'000'123'456'789}; }
+JournalHeader sample_header() {
+  return {id_of(0x20), id_of(0x10), 8, 1'700'000'000'123'456'789, true, {"backup@laptop", 3, 2, 1, 4096}};
+}
 
 Ident sample_ident() { return {fs::FileType::regular, 4711, 1000, {-5, 999'999'999}}; }
 Ident sample_directory() { return {fs::FileType::directory, 12, 0, {}}; }

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "base/text.hpp"
+
 namespace nb::txn::test {
 namespace {
 
@@ -278,7 +280,7 @@ Result<std::uint64_t> recover_at(std::unique_ptr<fs::Directory> root) {
 }
 
 bool is_clean(fs::Directory& root, std::string& what) {
-  const std::set<std::string> expected{"format", "head", "lock", "secret", "tx"};
+  const std::set<std::string> expected{"format", "head", "history", "lock", "secret", "tx"};
   const std::vector<fs::NamedType> root_names = root.list().value();
   for (const fs::NamedType& each : root_names) {
     if (each.name.starts_with(".nbackup") && each.name != k_control_name) what += each.name + " ";
@@ -291,6 +293,12 @@ bool is_clean(fs::Directory& root, std::string& what) {
   const auto stages = control->open_directory("tx").value();
   const std::vector<fs::NamedType> stage_names = stages->list().value();
   for (const fs::NamedType& each : stage_names) what += "tx/" + each.name + " ";
+  const auto history = control->open_directory("history");
+  if (!history) return what.empty();
+  const std::vector<fs::NamedType> generations = (*history)->list().value();
+  for (const fs::NamedType& each : generations) {
+    if (!parse_u64(each.name)) what += "history/" + each.name + " ";
+  }
   return what.empty();
 }
 
