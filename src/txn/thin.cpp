@@ -228,13 +228,13 @@ Error in_doubt(const Error& error) { return {Errc::in_doubt, error.sys_errno, "d
 Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& clock,
                                     const std::vector<std::uint64_t>& numbers, const ThinOptions& options) {
   ThinReport report;
-  if (numbers.empty()) return report;
   NB_TRY_ASSIGN(const bool interrupted, set.needs_recovery());
   if (interrupted) return fail(Errc::recovery_failed, "a commit is not finished");
   NB_TRY_ASSIGN(const History history, History::open(set));
   NB_TRY_ASSIGN(std::vector<ThinRun> runs, runs_of(history, numbers));
   std::vector<std::uint64_t> survivors;
   for (const ThinRun& run : runs) survivors.push_back(run.survivor);
+  if (history.numbers().empty()) return report;
   NB_TRY_ASSIGN(Places places, Places::open(set));
   while (!runs.empty()) {
     const Status done = Batch(set, clock, places, options).drop(runs, report);

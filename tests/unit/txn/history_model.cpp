@@ -7,6 +7,7 @@
 #include "fs/metadata.hpp"
 #include "txn/change_list.hpp"
 #include "txn/history.hpp"
+#include "txn/past_tree.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn::test {
@@ -509,6 +510,24 @@ Model::Model(const ModelOptions& options) {
 
 namespace {
 
+std::string compare(std::uint64_t number, const Tree& found, const Tree& expected) {
+  if (found == expected) return {};
+  std::string text = "generation " + std::to_string(number) + " is\n";
+  for (const auto& [path, entry] : found) {
+    if (!expected.contains(path) || !(expected.at(path) == entry)) text += "  + " + show({{path, entry}});
+  }
+  for (const auto& [path, entry] : expected) {
+    if (!found.contains(path) || !(found.at(path) == entry)) text += "  - " + show({{path, entry}});
+  }
+  return text;
+}
+
+Tree open_and_read(const fs::SimFileSystem& disk, std::uint64_t number) {
+  const auto set = FileSet::open(disk.root()).value();
+  const auto past = open_past(*set, number).value();
+  return read_tree(*past);
+}
+
 // What lies in files/ of a generation without being kept there: neither in what an entry of its list names nor above it.
 std::string strays_of(const fs::SimFileSystem& disk, std::uint64_t number) {
   const auto set = FileSet::open(disk.root()).value();
@@ -558,17 +577,10 @@ std::string judge_history(const fs::SimFileSystem& disk, const Model& model) {
   for (const std::uint64_t number : kept_generations(disk)) {
     const std::string strays = strays_of(disk, number);
     if (!strays.empty()) return "kept for nothing: " + strays;
-    const Tree found = read_past(disk, number, model.is_lossy);
     const Tree& expected = model.described.at(number);
-    if (found == expected) continue;
-    std::string text = "generation " + std::to_string(number) + " is\n";
-    for (const auto& [path, entry] : found) {
-      if (!expected.contains(path) || !(expected.at(path) == entry)) text += "  + " + show({{path, entry}});
-    }
-    for (const auto& [path, entry] : expected) {
-      if (!found.contains(path) || !(found.at(path) == entry)) text += "  - " + show({{path, entry}});
-    }
-    return text;
+    std::string verdict = compare(number, read_past(disk, number, model.is_lossy), expected);
+    if (verdict.empty() && !model.is_lossy) verdict = compare(number, open_and_read(disk, number), expected);
+    if (!verdict.empty()) return verdict;
   }
   return {};
 }
