@@ -26,7 +26,8 @@ constexpr std::string_view k_secret_title = "nbackup secret";
 constexpr std::array k_known_names{
     std::string_view("conflict"), k_format_name,      std::string_view("head"),    k_head_new_name,
     std::string_view("history"),  k_journal_name,     k_journal_new_name,          k_journal_undo_name,
-    k_lock_name,                  k_secret_name,      k_stages_name,
+    k_lock_name,                  k_policy_name,      k_policy_new_name,           k_secret_name,
+    k_stages_name,
 };
 
 bool is_known(std::string_view name) {
