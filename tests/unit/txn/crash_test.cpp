@@ -7,6 +7,7 @@
 
 #include "fs/sim_directory.hpp"
 #include "tree.hpp"
+#include "txn/past_tree.hpp"
 
 namespace nb::txn::test {
 namespace {
@@ -59,7 +60,16 @@ struct Scenario {
     if (found != expected) {
       return "generation " + std::to_string(*generation) + "\n" + show(found) + "expected\n" + show(expected);
     }
-    return {};
+    return judge_past(disk);
+  }
+
+  // Whatever the live tree is, the old one can be seen.
+  std::string judge_past(const SimFileSystem& disk) const {
+    const auto set = FileSet::open(disk.root()).value();
+    const auto past = open_past(*set, 1);
+    if (!past) return "the generation before: " + past.error().message();
+    const Tree found = read_tree(**past, before, untouched);
+    return found == before ? std::string() : "before\n" + show(found) + "expected\n" + show(before);
   }
 
   // The next run makes it the new tree and leaves nothing.
@@ -69,6 +79,8 @@ struct Scenario {
     const auto root = disk.root();
     const Tree found = read_tree(*root, after, untouched);
     if (found != after) return "rerun\n" + show(found);
+    const std::string past = judge_past(disk);
+    if (!past.empty()) return "rerun: " + past;
     std::string leftovers;
     return is_clean(*root, leftovers) ? std::string() : "left over: " + leftovers;
   }
