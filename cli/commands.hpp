@@ -11,6 +11,7 @@ namespace nb::cli {
 int run_init(const Settings& settings, Clock& clock);
 int run_push(const Settings& settings, Clock& clock);
 int run_pull(const Settings& settings, Clock& clock);
+int run_restore(const Settings& settings, Clock& clock);
 int run_verify(const Settings& settings, Clock& clock);
 int run_serve(const Settings& settings, Clock& clock);
 int run_recover(const Settings& settings, Clock& clock);
@@ -19,6 +20,9 @@ int run_cache(const Settings& settings, Clock& clock);
 int run_bench(const Settings& settings, Clock& clock);
 int run_doctor(const Settings& settings, Clock& clock);
 int run_deploy(const Settings& settings, Clock& clock);
+
+// generations, ls, cat, diff (cli/host_command.hpp).
+int run_host_command(const Settings& settings, Clock& clock);
 
 int run_command(const Settings& settings, Clock& clock);
 

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <filesystem>
 
+#include "cli/pool_path.hpp"
+
 namespace nb::cli {
 namespace {
 
@@ -58,7 +60,27 @@ Result<std::string> source_key_of(const std::vector<Location>& sources) {
   return key;
 }
 
-Status check_sides(CommandId command, const std::vector<Location>& sources, const Location& destination) {
+struct Source {
+  Location place;
+  std::string shown;
+};
+
+// The place that POOL:PATH is in the live tree, if there is one still.
+Result<Source> parse_source(const std::string& text, SourceTime time) {
+  NB_TRY_ASSIGN(Location place, ssh::parse_location(text));
+  if (time == SourceTime::live || place.path.find(':') == std::string::npos) {
+    std::string shown = place.display();
+    return Source{std::move(place), std::move(shown)};
+  }
+  NB_TRY_ASSIGN(PoolPath pool, parse_pool_path(text));
+  Source source{pool.place, pool.display()};
+  if (!pool.path.is_root()) source.place.path += (source.place.path.ends_with('/') ? "" : "/") + pool.path.str();
+  source.place.trailing_slash = pool.trailing_slash;
+  return source;
+}
+
+Status check_sides(CommandId command, const std::vector<Location>& sources, const Location& destination,
+                   SourceTime time) {
   const Location& first = sources.front();
   for (const Location& source : sources) {
     if (source.host != first.host) return fail(Errc::usage, "all sources must be on one host");
@@ -66,9 +88,16 @@ Status check_sides(CommandId command, const std::vector<Location>& sources, cons
   if (first.host && destination.host) {
     return fail(Errc::usage, "source and destination cannot both be remote: run nbackup on one of the two hosts");
   }
+  if (command == CommandId::verify && time == SourceTime::past && destination.host) {
+    return fail(Errc::usage, "verify --at compares a set's past with a tree on this machine: the set is the source");
+  }
   if (command == CommandId::push && first.host) {
     return fail(Errc::usage,
                 fmt::format("push sends from this machine; to fetch from {} use: nbackup pull", first.host->name));
+  }
+  if (command == CommandId::restore && destination.host) {
+    return fail(Errc::usage,
+                fmt::format("restore writes to this machine; run nbackup restore on {}", destination.host->name));
   }
   if (command == CommandId::pull && destination.host) {
     return fail(Errc::usage,
@@ -77,8 +106,9 @@ Status check_sides(CommandId command, const std::vector<Location>& sources, cons
   return {};
 }
 
-wire::Operation operation_of(CommandId command, const Location& first_source) {
-  if (command == CommandId::pull) return wire::Operation::pull;
+wire::Operation operation_of(CommandId command, const Location& first_source, SourceTime time) {
+  // Only the side that serves looks into the past.
+  if (command == CommandId::pull || time == SourceTime::past) return wire::Operation::pull;
   return command == CommandId::verify && first_source.host ? wire::Operation::pull : wire::Operation::push;
 }
 
@@ -99,27 +129,28 @@ std::string host_key(const ssh::Host& host) {
   return key;
 }
 
-Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments) {
+Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments, SourceTime time) {
+  if (arguments.size() < 2) return fail(Errc::usage, "a source and a destination are needed");
+  NB_TRY_ASSIGN(const Location destination, ssh::parse_location(arguments.back()));
   std::vector<Location> sources;
-  for (const std::string& argument : arguments) {
-    NB_TRY_ASSIGN(Location place, ssh::parse_location(argument));
-    sources.push_back(std::move(place));
+  std::vector<std::string> shown_sources;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    NB_TRY_ASSIGN(Source source, parse_source(arguments[i], time));
+    sources.push_back(std::move(source.place));
+    shown_sources.push_back(std::move(source.shown));
   }
-  if (sources.size() < 2) return fail(Errc::usage, "a source and a destination are needed");
-  const Location destination = std::move(sources.back());
-  sources.pop_back();
-  NB_TRY(check_sides(command, sources, destination));
+  NB_TRY(check_sides(command, sources, destination, time));
 
   Endpoints ends;
-  ends.operation = operation_of(command, sources.front());
+  ends.operation = operation_of(command, sources.front(), time);
   const bool far_sources = ends.operation == wire::Operation::pull;
   ends.host = far_sources ? sources.front().host : destination.host;
   if (ends.host) ends.host_key = host_key(*ends.host);
   for (const Location& source : sources) {
     NB_TRY_ASSIGN(std::string path, far_sources ? far_path(source) : Result<std::string>(with_slash(source)));
     ends.sources.push_back(std::move(path));
-    ends.shown_sources.push_back(source.display());
   }
+  ends.shown_sources = std::move(shown_sources);
   NB_TRY_ASSIGN(ends.destination, far_sources ? Result<std::string>(with_slash(destination)) : far_path(destination));
   ends.shown_destination = destination.display();
   NB_TRY_ASSIGN(ends.destination_key, key_of(destination));

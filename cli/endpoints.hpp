@@ -25,8 +25,12 @@ struct Endpoints {
   std::string host_key;  // cache/client_hosts.hpp; empty without a host
 };
 
-// Errc::usage for both sides remote, sources on several hosts, or a push or pull the wrong way round.
-Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments);
+// `past`: the sources lie in a file set, and may be written as POOL:PATH (pool_path.hpp).
+enum class SourceTime : std::uint8_t { live, past };
+
+// Errc::usage for both sides remote, sources on several hosts, or a push, pull or restore the wrong way round.
+Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments,
+                                    SourceTime time = SourceTime::live);
 
 // The key of a host (cache/client_hosts.hpp): "user@rpi4:2222".
 std::string host_key(const ssh::Host& host);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json_events.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -26,6 +28,19 @@ Json error_fields(std::string_view event_name, const Error& error) {
   event["message"] = escape(error.message());
   if (const auto hint = hint_for(error); !hint.empty()) event["hint"] = hint;
   return event;
+}
+
+std::string_view type_name(fs::FileType type) {
+  switch (type) {
+    case fs::FileType::regular: return "regular";
+    case fs::FileType::directory: return "directory";
+    case fs::FileType::symlink: return "symlink";
+    case fs::FileType::fifo: return "fifo";
+    case fs::FileType::socket: return "socket";
+    case fs::FileType::char_device: return "char_device";
+    case fs::FileType::block_device: return "block_device";
+  }
+  return "unknown";
 }
 
 std::string hex(const std::array<std::byte, 16>& id) { return to_hex(ByteView(id)); }
@@ -125,6 +140,7 @@ std::string json_summary(const RunSummary& summary) {
   event["exit_code"] = report.exit_code;
   event["committed"] = report.result.committed;
   event["generation"] = report.result.generation;
+  if (report.read_generation) event["read_generation"] = *report.read_generation;
   if (report.set) event["set"] = hex(*report.set);
   event["changes"] = changes_of(report.result);
   event["counts"] = counts_of(report.counts);
@@ -152,6 +168,34 @@ std::string json_status_row(const StatusRow& row) {
   event["bytes"] = set.bytes;
   event["entries"] = set.files;
   event["stale"] = row.stale;
+  return dump(event);
+}
+
+std::string json_generation(const txn::Generation& generation) {
+  const txn::RunAccount& account = generation.account;
+  Json event = event_of("generation");
+  event["generation"] = generation.number;
+  if (generation.previous) event["previous"] = *generation.previous;
+  event["time_ns"] = generation.time_ns;
+  event["client"] = escape(account.client);
+  event["new"] = account.created;
+  event["changed"] = account.changed;
+  event["deleted"] = account.deleted;
+  event["new_bytes"] = account.new_bytes;
+  return dump(event);
+}
+
+std::string json_listed(const wire::Entry& entry, const RelPath& path) {
+  Json event = event_of("entry");
+  event["path"] = escape(path.str());
+  event["type"] = type_name(entry.type);
+  event["mode"] = fmt::format("{:04o}", entry.meta.mode);
+  event["uid"] = entry.meta.owner.uid;
+  event["gid"] = entry.meta.owner.gid;
+  event["mtime"] = entry.meta.mtime.sec;
+  event["mtime_nsec"] = entry.meta.mtime.nsec;
+  if (entry.type == fs::FileType::regular) event["size"] = entry.size;
+  if (entry.type == fs::FileType::symlink) event["target"] = escape(entry.target);
   return dump(event);
 }
 

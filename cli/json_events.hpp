@@ -10,6 +10,7 @@
 #include "cache/upkeep.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
+#include "txn/generation.hpp"
 
 namespace nb::cli {
 
@@ -25,6 +26,8 @@ std::string json_remote(std::string_view line);
 std::string json_summary(const RunSummary& summary);
 std::string json_error(const Error& error, int exit_code);
 std::string json_status_row(const StatusRow& row);
+std::string json_generation(const txn::Generation& generation);
+std::string json_listed(const wire::Entry& entry, const RelPath& path);
 std::string json_cache_use(const cache::ClientUse& use, const std::string& path);
 std::string json_cache_pruned(const cache::Pruned& gone);
 

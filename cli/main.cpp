@@ -17,6 +17,7 @@ void install_signals_for(CommandId command) {
   switch (command) {
     case CommandId::push:
     case CommandId::pull:
+    case CommandId::restore:
     case CommandId::verify:
     case CommandId::bench:
     case CommandId::doctor:
@@ -28,6 +29,10 @@ void install_signals_for(CommandId command) {
     case CommandId::status:
     case CommandId::deploy:
     case CommandId::cache:
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
       return;  // short, or safe to interrupt anywhere
   }
 }
@@ -79,6 +84,8 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_push(settings, clock);
     case CommandId::pull:
       return run_pull(settings, clock);
+    case CommandId::restore:
+      return run_restore(settings, clock);
     case CommandId::verify:
       return run_verify(settings, clock);
     case CommandId::serve:
@@ -95,6 +102,11 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_doctor(settings, clock);
     case CommandId::deploy:
       return run_deploy(settings, clock);
+    case CommandId::generations:
+    case CommandId::ls:
+    case CommandId::cat:
+    case CommandId::diff:
+      return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -15,17 +15,22 @@ using enum OptionKind;
 using Text = const std::string&;
 
 constexpr CommandMask k_push = mask_of(CommandId::push);
-constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull);
+constexpr CommandMask k_restore = mask_of(CommandId::restore);
+constexpr CommandMask k_writes = k_push | mask_of(CommandId::pull) | k_restore;
 constexpr CommandMask k_runs = k_writes | mask_of(CommandId::verify);
 constexpr CommandMask k_serve = mask_of(CommandId::serve);
 constexpr CommandMask k_status = mask_of(CommandId::status);
 constexpr CommandMask k_bench = mask_of(CommandId::bench);
 constexpr CommandMask k_doctor = mask_of(CommandId::doctor);
+constexpr CommandMask k_generations = mask_of(CommandId::generations);
+constexpr CommandMask k_ls = mask_of(CommandId::ls);
+constexpr CommandMask k_diff = mask_of(CommandId::diff);
+constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff;
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor;
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = 0x7FF;
+constexpr CommandMask k_all = 0xFFFF;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -147,6 +152,14 @@ Status set_algorithms(Settings& settings, Text value) {
 }
 
 constexpr std::array k_options{
+    OptionRow{"--at", valued, "WHEN", k_restore, k_what,
+              "as it was then: 7 (a generation), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05;\ndefault: latest",
+              set_text<&Settings::at>},
+    OptionRow{"--at", valued, "WHEN", mask_of(CommandId::pull) | mask_of(CommandId::verify), k_what,
+              "SRC lies in a file set, as it was then: 7 (a\ngeneration), yesterday, -3d, 2026-11-30, latest",
+              set_text<&Settings::at>},
+    OptionRow{"--verify", toggle, "", k_restore, k_what, "read back what was restored, and compare",
+              set_true<&Settings::read_back>},
     OptionRow{"-n,--dry-run", toggle, "", k_writes, k_what, "show what would be done, change nothing",
               set_flag<wire::k_flag_dry_run>},
     OptionRow{"--delete", toggle, "", k_writes, k_what, "remove from DEST what SRC does not have",
@@ -208,7 +221,7 @@ constexpr std::array k_options{
               set_compression_level},
     OptionRow{"--no-compress", toggle, "", k_runs, k_link, "do not compress",
               set_compression<codec::CompressionMode::off>},
-    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy, k_link,
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy | k_looks, k_link,
               "give up after this long without data (300)", set_seconds<&Settings::timeout>},
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
@@ -232,7 +245,7 @@ constexpr std::array k_options{
               set_progress<ProgressChoice::always>},
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
-    OptionRow{"--json", toggle, "", k_runs | k_status | k_cache, k_output, "one JSON object a line on standard output",
+    OptionRow{"--json", toggle, "", k_runs | k_status | k_cache | k_generations | k_ls | k_diff, k_output, "one JSON object a line on standard output",
               set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
@@ -240,6 +253,17 @@ constexpr std::array k_options{
     OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
               set_text<&Settings::log_file>},
 
+    OptionRow{"--at", valued, "WHEN", k_ls | mask_of(CommandId::cat), k_own,
+              "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"
+              "2026-11-30T14:05",
+              set_text<&Settings::at>},
+    OptionRow{"--from", valued, "WHEN", k_diff, k_own,
+              "the older side: a generation (7), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05",
+              set_text<&Settings::from>},
+    OptionRow{"--to", valued, "WHEN", k_diff, k_own, "the newer side (latest)", set_text<&Settings::to>},
+    OptionRow{"-l,--long", toggle, "", k_ls, k_own, "mode, owner, size and time too", set_true<&Settings::long_form>},
+    OptionRow{"-R,-r,--recursive", toggle, "", k_ls, k_own, "all that is below too, a path a line",
+              set_true<&Settings::recursive>},
     OptionRow{"--max-age", valued, "AGE", k_status, k_own, "exit 50 if a last push is older: 90s, 30m,\n26h, 3d, 2w",
               set_max_age},
     OptionRow{"--max-age", valued, "AGE", k_cache, k_own, "prune: what was not used for so long goes (90d)",
@@ -292,6 +316,8 @@ constexpr std::array k_options{
 constexpr std::array k_commands{
     CommandRow{CommandId::push, "push", "SRC... DEST", "make DEST equal to SRC, as one transaction", 2, k_any_number},
     CommandRow{CommandId::pull, "pull", "SRC... DEST", "the same, from the remote side to here", 2, k_any_number},
+    CommandRow{CommandId::restore, "restore", "POOL[:PATH]... DEST", "bring back a set or a part of it, as it was", 2,
+               k_any_number},
     CommandRow{CommandId::verify, "verify", "SRC... DEST", "compare contents; list what differs, change nothing", 2,
                k_any_number},
     CommandRow{CommandId::init, "init", "DIR", "make an empty file set; push does it by itself", 1, 1},
@@ -301,6 +327,10 @@ constexpr std::array k_commands{
     CommandRow{CommandId::bench, "bench", "HOST[:DIR] [SRC]", "measure ciphers, link, disks and processors", 0, 2},
     CommandRow{CommandId::doctor, "doctor", "HOST[:DIR]", "find out what would stop or slow down a push", 1, 1},
     CommandRow{CommandId::deploy, "deploy", "HOST", "put nbackup, or nssh too, on a host by ssh", 1, 1},
+    CommandRow{CommandId::generations, "generations", "POOL", "list what a file set keeps of its past", 1, 1},
+    CommandRow{CommandId::ls, "ls", "POOL[:PATH]", "list files of a set, now or earlier", 1, 1},
+    CommandRow{CommandId::cat, "cat", "POOL:PATH", "write a file of a set out, as it is or was", 1, 1},
+    CommandRow{CommandId::diff, "diff", "POOL[:PATH]", "what changed between two generations", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 
@@ -309,6 +339,13 @@ static_assert(k_all == (1U << k_commands.size()) - 1);
 }  // namespace
 
 std::span<const OptionRow> option_table() { return k_options; }
+
+std::string_view long_name(const OptionRow& row) {
+  for (const std::string_view name : split(row.names, ',')) {
+    if (name.starts_with("--")) return name;
+  }
+  return row.names;
+}
 
 std::span<const CommandRow> command_table() { return k_commands; }
 

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "cli/settings.hpp"
@@ -13,7 +14,7 @@ namespace nb::cli {
 
 enum class OptionKind : std::uint8_t { toggle, valued };
 
-using CommandMask = std::uint16_t;
+using CommandMask = std::uint32_t;
 constexpr CommandMask mask_of(CommandId command) {
   return static_cast<CommandMask>(1U << static_cast<unsigned>(command));
 }
@@ -30,6 +31,9 @@ struct OptionRow {
 };
 
 std::span<const OptionRow> option_table();
+
+// The option's long name ("--dry-run"), or its only one.
+std::string_view long_name(const OptionRow& row);
 
 struct CommandRow {
   CommandId id;

@@ -41,7 +41,8 @@ RowOf register_options(CLI::App& app, CommandId command) {
 }
 
 bool is_run(CommandId command) {
-  return command == CommandId::push || command == CommandId::pull || command == CommandId::verify;
+  return command == CommandId::push || command == CommandId::pull || command == CommandId::verify ||
+         command == CommandId::restore;
 }
 
 RowOf set_up(CLI::App& app, const CommandRow& row) {
@@ -89,6 +90,8 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
     const std::string& given = option->results().at(seen[option]++);
     auto applied = row->second->apply(settings, given);
     if (!applied) return wrap(std::move(applied).error(), option->get_name());
+    const bool is_valued = row->second->kind == OptionKind::valued;
+    settings.given.push_back(std::string(long_name(*row->second)) + (is_valued ? "=" + given : ""));
   }
   return {};
 }
@@ -104,6 +107,11 @@ Status check_security(const Settings& settings) {
 Status check_form(const Settings& settings) {
   if (!settings.json || !settings.csv) return {};
   return fail(Errc::usage, "--json and --csv are two forms of one result: give one of them");
+}
+
+Status check_needed(const Settings& settings) {
+  if (settings.command != CommandId::diff || settings.from) return {};
+  return fail(Errc::usage, "diff needs --from WHEN; nbackup generations lists what there is");
 }
 
 Status check_count(const CommandRow& row, const Settings& settings) {
@@ -143,6 +151,7 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   NB_TRY(check_count(row, settings));
   NB_TRY(check_security(settings));
   NB_TRY(check_form(settings));
+  NB_TRY(check_needed(settings));
   return std::optional<Settings>(std::move(settings));
 }
 
@@ -160,7 +169,7 @@ std::string general_help() {
   std::string text =
       "nbackup copies trees like rsync, a whole run being one transaction.\n"
       "Usage: nbackup COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
-  for (const CommandRow& row : command_table()) text += fmt::format("  {:<10}{}\n", row.name, row.help);
+  for (const CommandRow& row : command_table()) text += fmt::format("  {:<12} {}\n", row.name, row.help);
   text +=
       "\nPlaces are as for rsync: /path, [user@]host:path, ssh://[user@]host[:port]/path;\n"
       "a slash after a source means its content.\n"

@@ -10,6 +10,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_command.hpp"
 #include "cli/standard_stream.hpp"
 #include "cli/summary.hpp"
 #include "cli/terminal.hpp"
@@ -44,6 +45,10 @@ Status serve(const Settings& settings, Clock& clock) {
   if (settings.root) {
     NB_TRY_ASSIGN(options.root, real_directory(*settings.root));
   }
+  const ServeRights rights{options.root, options.read_only};
+  options.on_command = [&](const wire::Command& command, session::CommandOutput& output) {
+    return answer_host_command(command, rights, output, clock);
+  };
   NB_TRY_ASSIGN(auto stream, take_standard_stream(settings.timeout));
   stream = transport::make_throttle(std::move(stream), {settings.bytes_per_second}, clock);
   ServeObserver observer;

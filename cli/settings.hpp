@@ -14,7 +14,9 @@
 
 namespace nb::cli {
 
-enum class CommandId : std::uint8_t { init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy };
+enum class CommandId : std::uint8_t {
+  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff
+};
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
 
@@ -34,6 +36,7 @@ enum class Deltas : std::uint8_t { automatic, always, never };
 struct Settings {
   CommandId command = CommandId::push;
   std::vector<std::string> arguments;  // what is not an option, in order
+  std::vector<std::string> given;      // the options in order, by their long names: "--at=3d"
 
   // What is transferred, and the guards.
   std::uint64_t flags = 0;  // wire::OpenFlag bits
@@ -42,6 +45,8 @@ struct Settings {
   bool allow_unmounted = false;
   Deltas deltas = Deltas::automatic;
   bool paranoid = false;  // no remembered digest is believed
+  std::optional<std::string> at;  // WHEN, of the sources
+  bool read_back = false;         // restore --verify
 
   // The connection and waiting.
   std::optional<std::string> rsh;
@@ -71,6 +76,12 @@ struct Settings {
   // status, and cache prune
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
+
+  // ls, diff; WHEN as in `at`
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  bool long_form = false;
+  bool recursive = false;
 
   // bench
   std::chrono::seconds bench_time{60};

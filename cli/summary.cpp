@@ -36,6 +36,8 @@ std::string heading(const RunStart& start) {
   switch (start.command) {
     case CommandId::verify: return fmt::format("verified {} against {}", from, to);
     case CommandId::pull: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
+    case CommandId::restore:
+      return fmt::format("{} {} to {}", start.dry_run ? "dry run: would restore" : "restored", from, to);
     default: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
   }
 }
@@ -44,6 +46,9 @@ void add_changes(Parts& parts, const RunSummary& summary) {
   const wire::RunResult& result = summary.report.result;
   if (summary.start.command == CommandId::push && result.committed) {
     parts.add("generation " + format_count(result.generation));
+  }
+  if (summary.report.read_generation) {
+    parts.add("from generation " + format_count(*summary.report.read_generation));
   }
   if (summary.report.counts_lost) {
     parts.add("committed before the connection was lost");
@@ -59,7 +64,7 @@ void add_changes(Parts& parts, const RunSummary& summary) {
 
 void add_traffic(Parts& parts, const RunSummary& summary) {
   const session::RunReport& report = summary.report;
-  const bool pull = summary.start.command == CommandId::pull;
+  const bool pull = summary.start.command == CommandId::pull || summary.start.command == CommandId::restore;
   parts.add(format_bytes(pull ? report.counts.received_bytes : report.counts.sent_bytes) +
             (pull ? " received" : " sent"));
   if (report.result.resumed_bytes != 0) parts.add(format_bytes(report.result.resumed_bytes) + " resumed");

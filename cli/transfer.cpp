@@ -8,6 +8,7 @@
 #include "cli/memory.hpp"
 #include "cli/remembered_digests.hpp"
 #include "cli/terminal.hpp"
+#include "cli/when.hpp"
 #include "session/remembered_bare.hpp"
 
 namespace nb::cli {
@@ -31,7 +32,8 @@ std::uint64_t job_flags(const Settings& settings, Ends ends) {
 
 Result<std::unique_ptr<Transfer>> Transfer::prepare(const Settings& settings, Clock& clock) {
   std::unique_ptr<Transfer> transfer(new Transfer(settings, clock));
-  NB_TRY_ASSIGN(transfer->m_ends, resolve_endpoints(settings.command, settings.arguments));
+  const SourceTime time = settings.at ? SourceTime::past : SourceTime::live;
+  NB_TRY_ASSIGN(transfer->m_ends, resolve_endpoints(settings.command, settings.arguments, time));
   NB_TRY(transfer->make_job());
   NB_TRY(transfer->open_reporters());
   RunStart& start = transfer->m_start;
@@ -59,6 +61,11 @@ Status Transfer::make_job() {
   m_job.sources = m_ends.sources;
   m_job.destination = m_ends.destination;
   m_job.client = client_name();
+  if (m_settings.at) {
+    auto at = parse_when(*m_settings.at, m_clock.wall());
+    if (!at) return wrap(std::move(at).error(), "--at");
+    m_job.at = *at;
+  }
   m_job.allow_unmounted = m_settings.allow_unmounted;
   session::Options& options = m_job.options;
   options.flags = job_flags(m_settings, m_ends.host ? Ends::two_machines : Ends::one_machine);

@@ -32,21 +32,15 @@ void append_octal(std::string& out, unsigned char byte) {
   out += static_cast<char>('0' + (byte & 7));
 }
 
-std::optional<unsigned> hex_value(char digit) {
-  if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0');
-  if (digit >= 'a' && digit <= 'f') return static_cast<unsigned>(digit - 'a' + 10);
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::string escape(std::string_view raw) {
+// `kept`: ASCII characters that stay.
+std::string escape_but(std::string_view raw, std::string_view kept) {
   std::string out;
   out.reserve(raw.size());
   while (!raw.empty()) {
     const auto lead = static_cast<unsigned char>(raw[0]);
     const std::size_t length = utf8_length(raw);
-    if (length == 0 || lead < 0x20 || lead == 0x7F || lead == '\\') {
+    const bool is_special = length == 0 || lead < 0x20 || lead == 0x7F || lead == '\\';
+    if (is_special && kept.find(raw[0]) == std::string_view::npos) {
       append_octal(out, lead);
       raw.remove_prefix(1);
     } else {
@@ -56,6 +50,18 @@ std::string escape(std::string_view raw) {
   }
   return out;
 }
+
+std::optional<unsigned> hex_value(char digit) {
+  if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0');
+  if (digit >= 'a' && digit <= 'f') return static_cast<unsigned>(digit - 'a' + 10);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string escape(std::string_view raw) { return escape_but(raw, ""); }
+
+std::string escape_controls(std::string_view raw) { return escape_but(raw, "\\\t\n"); }
 
 std::string to_hex(ByteView bytes) {
   constexpr std::string_view k_digits = "0123456789abcdef";

@@ -16,6 +16,9 @@ namespace nb {
 // UTF-8 become \ooo (octal, as rsync prints them).
 std::string escape(std::string_view raw);
 
+// The same for text that is lines already and means its backslashes: those, tabs and line ends stay.
+std::string escape_controls(std::string_view raw);
+
 // Lower-case hexadecimal, two digits a byte; and back (nothing if `text` is not exactly that).
 std::string to_hex(ByteView bytes);
 std::optional<Bytes> from_hex(std::string_view text);

@@ -15,9 +15,6 @@
 namespace nb::session {
 namespace {
 
-// How long the other side may take to wind up after its last message.
-constexpr std::chrono::seconds k_wind_up{60};
-
 bool is_worth_retrying(Errc code) {
   return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
          code == Errc::connect_timeout;
@@ -68,7 +65,7 @@ class Run {
       connection.send_error(report.error());
       return report;
     }
-    say_goodbye(connection);
+    say_goodbye(connection, m_clock);
     connection.count_traffic(report->counts);
     report->problems += reporter.problems();
     if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
@@ -80,17 +77,6 @@ class Run {
     const int problems = reporter.exit_code();
     if (problems != 0) return problems;
     return report.result.differences > 0 ? info(Errc::differs).exit_code : 0;
-  }
-
-  // The other side finishes what it has to clean up before it closes; waiting for that leaves nothing behind us.
-  void say_goodbye(Connection& connection) {
-    if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
-    connection.finish_sending();
-    const SteadyTime until = m_clock.steady() + k_wind_up;
-    while (m_clock.steady() < until) {
-      const auto message = connection.receive();
-      if (!message || !*message) return;
-    }
   }
 
   Result<RunReport> session(Connection& connection, Reporter& reporter) {
@@ -148,7 +134,7 @@ class Run {
     if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
     if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
-    if (opened.set) setup.release(*opened.set);
+    if (opened.set) setup.held.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
@@ -186,6 +172,7 @@ class Run {
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.sources = m_job.sources;
+    message.at = m_job.at;
     message.secret.assign(secret.stored().begin(), secret.stored().end());
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
     NB_TRY(check_shape(m_job, opened));
@@ -204,6 +191,7 @@ class Run {
     }
     RunReport report;
     report.result = result;
+    if (m_job.at) report.read_generation = opened.generation;
     report.counts.content_bytes = result.content_bytes;
     report.counts.directories = sink.scan_end()->directories;
     report.counts.entries = sink.scan_end()->entries;

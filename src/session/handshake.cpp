@@ -9,10 +9,14 @@
 namespace nb::session {
 namespace {
 
-wire::Hello our_hello(const Limits& limits) {
+// How long the other side may take to wind up after its last message.
+constexpr std::chrono::seconds k_wind_up{60};
+
+wire::Hello our_hello(const Limits& limits, Side side) {
   wire::Hello hello;
   hello.software = std::string("nbackup ") + k_version;
   hello.features = wire::k_feature_zstd;
+  if (side == Side::server) hello.features |= wire::k_feature_commands;
   if (codec::affordable_windows() == codec::Windows::large) hello.features |= wire::k_feature_large_windows;
   hello.cpu_flags = cpu_flags();
   hello.listing_credit_bytes = limits.listing_credit_bytes;
@@ -27,6 +31,16 @@ void compress(Connection& connection, const wire::Hello& peer, const codec::Comp
   if ((peer.features & wire::k_feature_zstd) == 0) return;
   const bool accepts_large = (peer.features & wire::k_feature_large_windows) != 0;
   connection.compress(wish, accepts_large ? codec::affordable_windows() : codec::Windows::ordinary);
+}
+
+void say_goodbye(Connection& connection, Clock& clock) {
+  if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
+  connection.finish_sending();
+  const SteadyTime until = clock.steady() + k_wind_up;
+  while (clock.steady() < until) {
+    const auto message = connection.receive();
+    if (!message || !*message) return;
+  }
 }
 
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types) {
@@ -44,7 +58,7 @@ Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer
 
 Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side) {
   const auto say = [&]() -> Status {
-    NB_TRY(connection.send(our_hello(limits)));
+    NB_TRY(connection.send(our_hello(limits, side)));
     return connection.flush();
   };
   if (side == Side::client) NB_TRY(say());

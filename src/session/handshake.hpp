@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first two messages of a session, and reading one message of an expected type.
+// The first messages of a session and its last one, and reading one message of an expected type.
 #pragma once
 
+#include "base/clock.hpp"
 #include "session/connection.hpp"
 #include "session/error_message.hpp"
 #include "session/job.hpp"
@@ -15,6 +16,10 @@ Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits,
 
 // Frames that we send from now on are compressed as `wish` says, as far as `peer` understands it.
 void compress(Connection& connection, const wire::Hello& peer, const codec::Compression& wish);
+
+// Client: the last message. The other side finishes what it has to clean up before it closes; waiting for that, for a
+// minute at most, leaves nothing behind us.
+void say_goodbye(Connection& connection, Clock& clock);
 
 // The next message; an ErrorMessage becomes its error, another type Errc::protocol, the end Errc::connection_lost.
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types);

@@ -41,6 +41,8 @@ struct Job {
   std::string destination;
   std::string client;                       // user@host, for the lock note
   Options options;
+  std::optional<wire::Moment> at;           // pull: the sources lie in a file set, which is read as it was then
+  bool single_file_only = false;            // pull: a directory, or what a pattern finds, is Errc::path
   std::optional<wire::Id> expected_set;     // push: the set this client knows at that destination
   std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time
   bool allow_unmounted = false;             // lifts that guard
@@ -69,6 +71,7 @@ struct RunReport {
   std::vector<std::string> mounts;    // push: mount points met below the sources (and sources that are one), absolute
   std::uint64_t problems = 0;         // per-file errors on both sides
   int exit_code = 0;                  // 0, 23, 24, 40: what the problems ask for
+  std::optional<std::uint64_t> read_generation;  // pull with `at`: what that meant
   bool counts_lost = false;           // committed, but the connection broke before the sink's account came
 };
 

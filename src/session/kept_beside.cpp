@@ -14,7 +14,7 @@ constexpr std::string_view k_mark_name = "beside";
 
 KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble)
     : m_set(set), m_place(std::move(place)), m_trouble(std::move(trouble)) {
-  m_marked = m_set.control().stat_at(k_mark_name).has_value();
+  m_marked = is_used_by(m_set);
   const bool there = m_set.control().stat_at(cache::k_kept_name).has_value();
   const bool writes = use == Use::write;
   if (m_marked && !there) tell_missing();
@@ -23,6 +23,8 @@ KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<vo
 }
 
 KeptBeside::~KeptBeside() = default;
+
+bool KeptBeside::is_used_by(txn::FileSet& set) { return set.control().stat_at(k_mark_name).has_value(); }
 
 void KeptBeside::tell_missing() const {
   const auto control = fs::real_path_of(m_set.control());

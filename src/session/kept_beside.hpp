@@ -28,6 +28,8 @@ class KeptBeside final : public scan::KeptAside {
   // this; its head has been read under a lock. For writing: after recovery.
   KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble);
   ~KeptBeside() override;
+  // Whether the set keeps anything beside its tree.
+  [[nodiscard]] static bool is_used_by(txn::FileSet& set);
 
   fs::Xattrs find(const RelPath& path, fs::FileType type) override;
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/pull_setup.hpp"
 
-#include <set>
-
 #include "session/user_path.hpp"
 #include "txn/locate.hpp"
 
 namespace nb::session {
 namespace {
 
-// What the source may send at the root: the names that were asked for, and nothing else.
-std::optional<std::set<std::string>> names_asked_for(const Job& job) {
-  std::set<std::string> names;
+// What the source may send at the root; nothing: the whole content of a directory.
+std::optional<AskedNames> names_asked_for(const Job& job) {
+  AskedNames names;
   for (const std::string& source : job.sources) {
     auto name = entry_named_by(source);
     if (!name) return std::nullopt;
-    names.insert(std::move(*name));
+    if (job.at) {
+      names.add_past(std::move(*name));
+    } else {
+      names.add(std::move(*name));
+    }
   }
   return names;
 }
@@ -57,6 +59,9 @@ Status check_shape(const Job& job, const wire::Opened& opened) {
   const bool single = (opened.flags & wire::k_flag_single_file) != 0;
   const bool implied = (opened.flags & wire::k_flag_implied_root) != 0;
   const bool by_name = names_asked_for(job).has_value();
+  if (job.single_file_only && !single) {
+    return fail(Errc::path, job.sources.front() + " is not one file, which is all that standard output takes");
+  }
   if (single ? one && by_name && implied : !one || implied == by_name) return {};
   return fail(Errc::protocol, "opened something else than what was asked for");
 }

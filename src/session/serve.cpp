@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "session/handshake.hpp"
+#include "session/past_source.hpp"
 #include "session/run_options.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
@@ -42,8 +43,8 @@ class Server {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     bool answered = false;
     while (true) {
-      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::query,
-                                                                  wire::MessageType::goodbye}));
+      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::command,
+                                                                  wire::MessageType::query, wire::MessageType::goodbye}));
       if (raw.type == wire::MessageType::goodbye) {
         // The answer was all that the client wanted to know.
         NB_TRY(wire::decode_message<wire::Goodbye>(raw.body));
@@ -55,15 +56,20 @@ class Server {
         NB_TRY(answer(query));
         continue;
       }
+      if (raw.type == wire::MessageType::command) {
+        NB_TRY_ASSIGN(const auto command, wire::decode_message<wire::Command>(raw.body));
+        NB_TRY(compress(command.compression));
+        return answer_command(m_connection, command, m_options.on_command);
+      }
       NB_TRY_ASSIGN(const auto open, wire::decode_message<wire::Open>(raw.body));
-      NB_TRY(compress(open));
+      NB_TRY(compress(open.compression));
       return open.operation == wire::Operation::push ? receive_push(open) : send_pull(open);
     }
   }
 
   // As the client wishes, which alone knows what the user wants.
-  Status compress(const wire::Open& open) {
-    NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(open.compression));
+  Status compress(std::uint64_t code) {
+    NB_TRY_ASSIGN(const codec::Compression wish, codec::decode_compression(code));
     session::compress(m_connection, m_peer, wish);
     return {};
   }
@@ -153,17 +159,22 @@ class Server {
     return {};
   }
 
+  Result<SourceSetup> set_up_pull(const wire::Open& open) {
+    if (open.at) return set_up_past_source(open.sources, *open.at, {open.client, m_options.root}, m_clock);
+    return set_up_source(open.sources, open.client, m_options.root, m_clock);
+  }
+
   Status send_pull(const wire::Open& open) {
     NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(open.secret, Errc::protocol));
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(open.sources, open.client, m_options.root, m_clock));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_pull(open));
     wire::Opened opened;
     opened.secret = open.secret;
     if (setup.tree.implied_root()) opened.flags |= wire::k_flag_implied_root;
     if (setup.tree.is_single_file()) opened.flags |= wire::k_flag_single_file;
-    if (!setup.sets.empty()) {
-      opened.set = setup.sets.front()->format().uuid;
-      opened.generation = setup.sets.front()->head().generation;
+    if (!setup.held.sets.empty()) {
+      opened.set = setup.held.sets.front()->format().uuid;
+      opened.generation = setup.generation;
     }
     NB_TRY(m_connection.send(opened));
     NB_TRY(m_connection.flush());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remote end: answers one session on a byte stream, as source (pull) or sink (push).
+// The remote end: answers one session on a byte stream, as source (pull), as sink (push), or by a
+// command.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/clock.hpp"
+#include "session/command.hpp"
 #include "session/observer.hpp"
 #include "transport/byte_stream.hpp"
 
@@ -16,6 +18,7 @@ struct ServeOptions {
   bool read_only = false;           // refuses every push that is not a dry run or a verification
   std::chrono::seconds inactivity{0};
   Limits limits;
+  CommandHandler on_command;        // none: every command is Errc::unsupported; keeps to root and read_only by itself
 };
 
 // Serves one session to its end. An error was already sent to the peer where that was possible.

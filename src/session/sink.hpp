@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "session/asked_names.hpp"
 #include "session/deletion.hpp"
 #include "session/job.hpp"
 #include "session/mover.hpp"
@@ -48,7 +49,7 @@ struct SinkOptions {
   std::uint64_t listing_credit_bytes = std::uint64_t{4} << 20;  // ours: bounds the directories that are unfinished here
   // Where the source is not to be trusted (a pull): the only names that may come at the root. None: any, and the
   // root's own content.
-  std::optional<std::set<std::string>> root_names;
+  std::optional<AskedNames> root_names;
 };
 
 class Sink {

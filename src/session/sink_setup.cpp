@@ -30,7 +30,7 @@ Result<hash::Secret> secret_for(const SinkRequest& request) {
 // The other side reads the set under a reader's lock until the session ends, for which the commit would wait.
 Status check_not_source(const SinkRequest& request, const txn::FileSet& set) {
   if (request.mode != SinkMode::commit || !request.source_set || set.format().uuid != *request.source_set) return {};
-  return fail(Errc::path, "source and destination lie in one file set; push copies within a set, pull does not");
+  return fail(Errc::path, "source and destination lie in one file set; push copies within a set, pull and restore do not");
 }
 
 // A run that leaves no set behind was cut off here: its commit is finished, and what it kept goes. Returns the root.

@@ -26,20 +26,6 @@ Start start_of(SourcePath path) {
   return {std::move(*named), *path.name};
 }
 
-// The set at `root`, open and kept from committing.
-Result<txn::FileSet*> hold_set(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock,
-                               SourceSetup& setup) {
-  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(root)));
-  for (const auto& other : setup.sets) {
-    if (other->format().uuid == set->format().uuid) return other.get();
-  }
-  NB_TRY(finish_interrupted(*set, client, clock));
-  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
-  setup.sets.push_back(std::move(set));
-  setup.locks.push_back(std::move(lock));
-  return setup.sets.back().get();
-}
-
 // Where a transfer that reads from the set has its root. A source that is named by its parent directory has it there.
 KeptBeside::Place place_of(const std::string& named, const RelPath& found) {
   if (named.empty()) return {found, {}};
@@ -53,7 +39,8 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(start.directory)));
   if (!found.is_set) return {};
   setup.view = scan::MetadataView::kept;
-  NB_TRY_ASSIGN(txn::FileSet * set, hold_set(std::move(found.root), client, clock, setup));
+  NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), client, clock));
+  setup.generation = setup.held.sets.front()->head().generation;
   const auto trouble = [told = setup.tree.trouble()](Error error) { told->push_back(std::move(error)); };
   setup.tree.read_beside(source, std::make_shared<KeptBeside>(*set, place_of(start.below, found.below),
                                                               KeptBeside::Use::read, trouble));
@@ -62,7 +49,21 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
 
 }  // namespace
 
-void SourceSetup::release(const txn::Uuid& set) {
+Result<txn::FileSet*> HeldSets::hold(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock) {
+  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(root)));
+  for (const auto& other : sets) {
+    if (other->format().uuid == set->format().uuid) return other.get();
+  }
+  NB_TRY(finish_interrupted(*set, client, clock));
+  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
+  // What was read before the lock may be of the generation before.
+  NB_TRY(set->reload());
+  sets.push_back(std::move(set));
+  locks.push_back(std::move(lock));
+  return sets.back().get();
+}
+
+void HeldSets::release(const txn::Uuid& set) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (sets[i]->format().uuid == set) locks[i].reset();
   }
@@ -82,7 +83,7 @@ Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& c
 Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
                                   const std::optional<std::string>& stay_within, Clock& clock) {
   NB_TRY_ASSIGN(SourceTree tree, SourceTree::open(sources, stay_within));
-  SourceSetup setup{std::move(tree), scan::MetadataView::plain, {}, {}};
+  SourceSetup setup{{}, scan::MetadataView::plain, 0, std::move(tree)};
   NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
   for (const std::string& source : sources) {
     Result<SourcePath> path = resolve_source(source, stay_within);

@@ -14,15 +14,24 @@
 
 namespace nb::session {
 
-struct SourceSetup {
-  SourceTree tree;
-  scan::MetadataView view = scan::MetadataView::plain;
+// File sets that are read: none of them commits while this lives.
+struct HeldSets {
   std::vector<std::unique_ptr<txn::FileSet>> sets;
   std::vector<std::unique_ptr<txn::ReaderLock>> locks;  // one for each set
 
+  // The set at `root`: a commit that was interrupted there is finished, then it is locked and its head read. One that
+  // is held already is not taken twice.
+  Result<txn::FileSet*> hold(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock);
   // Gives up the lock on `set`, which is where the sink writes: it holds the writer's lock by now, so nobody else can
   // commit, and its own commit, which comes after everything was read, must not wait for its own source.
   void release(const txn::Uuid& set);
+};
+
+struct SourceSetup {
+  HeldSets held;
+  scan::MetadataView view = scan::MetadataView::plain;
+  std::uint64_t generation = 0;  // of the first set: the one that is read; 0 without one
+  SourceTree tree;               // may read through the sets
 };
 
 // What every wait for a lock asks (txn::GoOn).

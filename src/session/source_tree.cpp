@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "session/user_path.hpp"
 
 namespace nb::session {
 namespace {
@@ -47,6 +46,11 @@ SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
   return out;
 }
 
+// `path`, which has at least two components.
+RelPath without_first(const RelPath& path) {
+  return RelPath::parse(path.str().substr(path.str().find('/') + 1)).value();
+}
+
 }  // namespace
 
 Status SourceTree::add(const std::string& source, const std::optional<std::string>& stay_within) {
@@ -56,8 +60,17 @@ Status SourceTree::add(const std::string& source, const std::optional<std::strin
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
     m_is_single_file = stat.type != fs::FileType::directory;
   }
-  m_roots.push_back({std::move(directory), std::move(path.directory), std::move(path.name), source, nullptr});
+  m_roots.push_back({{std::move(directory), std::move(path.directory), std::move(path.name), false, nullptr}, source});
   return {};
+}
+
+SourceTree SourceTree::of(OpenedSources opened) {
+  SourceTree tree;
+  for (OpenedSource& source : opened.sources) tree.m_roots.push_back({std::move(source), {}});
+  tree.m_problems = std::move(opened.problems);
+  tree.m_trouble = std::move(opened.trouble);
+  tree.m_is_single_file = opened.shape == SourceShape::single_file;
+  return tree;
 }
 
 Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
@@ -98,7 +111,8 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
 std::vector<std::string> SourceTree::mounted_sources() const {
   std::vector<std::string> mounted;
   for (const Root& root : m_roots) {
-    const auto stat = root.only ? root.directory->stat_at(*root.only) : root.directory->stat();
+    const bool by_name = root.only && !root.is_itself;
+    const auto stat = by_name ? root.directory->stat_at(*root.only) : root.directory->stat();
     if (!stat || !stat->mount_root || root.path == "/") continue;
     mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
   }
@@ -112,9 +126,10 @@ void SourceTree::read_beside(const std::string& source, const std::shared_ptr<sc
 }
 
 Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path) {
-  if (path.is_root()) return m_roots[origin].directory.get();
+  const Root& root = m_roots[origin];
+  if (path.is_root() || (root.is_itself && path.depth() == 1)) return root.directory.get();
   if (m_cached && m_cached_origin == origin && m_cached_path == path) return m_cached.get();
-  NB_TRY_ASSIGN(m_cached, m_roots[origin].directory->open_directory_path(path));
+  NB_TRY_ASSIGN(m_cached, root.directory->open_directory_path(root.is_itself ? without_first(path) : path));
   m_cached_origin = origin;
   m_cached_path = path;
   return m_cached.get();
@@ -123,6 +138,19 @@ Result<fs::Directory*> SourceTree::at(std::uint16_t origin, const RelPath& path)
 bool SourceTree::begins_at(std::uint16_t origin, const RelPath& path) const {
   const auto& only = m_roots[origin].only;
   return only ? path.depth() == 1 && path.name() == *only : path.is_root();
+}
+
+// The name that was asked for; nothing if it is not there.
+Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Lister& lister) {
+  if (!root.is_itself) return lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get());
+  scan::Listed listed;
+  wire::Entry entry;
+  entry.name = *root.only;
+  entry.type = fs::FileType::directory;
+  listed.entries.push_back(std::move(entry));
+  NB_TRY_ASSIGN(const fs::Stat stat, root.directory->stat());
+  listed.stats.push_back(stat);
+  return listed;
 }
 
 // The root's listing: the named entries of some sources, the whole content of others.
@@ -138,7 +166,7 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
       parts.emplace_back(origin, std::move(listed));
       continue;
     }
-    NB_TRY_ASSIGN(auto listed, lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get()));
+    NB_TRY_ASSIGN(auto listed, list_one(root, lister));
     if (!listed) {
       listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
     }

@@ -11,6 +11,7 @@
 
 #include "fs/directory.hpp"
 #include "scan/lister.hpp"
+#include "session/user_path.hpp"
 
 namespace nb::session {
 
@@ -32,12 +33,31 @@ struct SourceListing {
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
 
+// A source that was opened by others, as a state of a file set is.
+struct OpenedSource {
+  std::shared_ptr<fs::Directory> directory;
+  std::string path;                 // absolute, for messages: the directory's, or with `is_itself` its parent's
+  std::optional<std::string> only;  // the one name in it that is meant; none: its content
+  bool is_itself = false;           // `only` is the name under which the directory itself is to appear
+  std::shared_ptr<scan::KeptAside> kept;  // beside the tree; may be null
+};
+
+struct OpenedSources {
+  std::vector<OpenedSource> sources;  // at least one
+  std::vector<Error> problems;        // what could not be opened
+  SourceShape shape = SourceShape::tree;  // single_file: the only source is one, and no directory
+  // Where trouble that shows while they are read is noted.
+  std::shared_ptr<std::vector<Error>> trouble = std::make_shared<std::vector<Error>>();
+};
+
 class SourceTree {
  public:
   // Opens the sources, given as the user wrote them. One that is missing becomes a problem; Errc::not_found if all are.
   // `stay_within` (an absolute real path) refuses everything outside it with Errc::path.
   static Result<SourceTree> open(const std::vector<std::string>& sources,
                                  const std::optional<std::string>& stay_within);
+
+  static SourceTree of(OpenedSources opened);
 
   [[nodiscard]] SourceDirectory root() const;
   [[nodiscard]] bool implied_root() const;                       // no source gives the root its content
@@ -59,12 +79,8 @@ class SourceTree {
   Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);
 
  private:
-  struct Root {
-    std::unique_ptr<fs::Directory> directory;
-    std::string path;                 // absolute, real
-    std::optional<std::string> only;  // the one name in it that was asked for
-    std::string named;                // as the user wrote it
-    std::shared_ptr<scan::KeptAside> kept;  // beside the tree; none where it lies in no set
+  struct Root : OpenedSource {
+    std::string named;  // as the user wrote it
   };
   SourceTree() = default;
   Status add(const std::string& source, const std::optional<std::string>& stay_within);
@@ -72,6 +88,7 @@ class SourceTree {
   // Whether that source is this very directory.
   [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);
+  static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister);
 
   std::vector<Root> m_roots;
   bool m_is_single_file = false;

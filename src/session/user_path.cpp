@@ -44,12 +44,6 @@ bool is_nearly_reserved(std::string_view name) {
   return equals_ignoring_case(name, k_control_name) || equals_ignoring_case(name, k_control_new_name);
 }
 
-Status check_not_reserved(const std::string& path) {
-  const std::vector<std::string_view> names = split(path, '/');
-  if (std::none_of(names.begin(), names.end(), is_nearly_reserved)) return {};
-  return fail(Errc::path, path + ": what nbackup keeps beside a file set is neither copied nor written to");
-}
-
 Result<SourcePath> source_in(const fs::PathRoot& root, const std::string& source) {
   SourcePath out;
   if (means_content(source)) {
@@ -74,7 +68,7 @@ Result<TargetPath> existing(const fs::PathRoot& root, const std::string& path) {
   TargetPath out;
   NB_TRY_ASSIGN(out.handle, root.open_directory(path));
   NB_TRY_ASSIGN(out.directory, fs::real_path_of(*out.handle));
-  NB_TRY(check_not_reserved(out.directory));
+  NB_TRY(refuse_reserved(out.directory));
   return out;
 }
 
@@ -100,6 +94,12 @@ Result<TargetPath> make_target(const TargetPath& parent, MissingDirectory missin
 
 }  // namespace
 
+Status refuse_reserved(const std::string& path) {
+  const std::vector<std::string_view> names = split(path, '/');
+  if (std::none_of(names.begin(), names.end(), is_nearly_reserved)) return {};
+  return fail(Errc::path, path + ": what nbackup keeps beside a file set is neither copied nor written to");
+}
+
 std::optional<std::string> entry_named_by(const std::string& source) {
   if (means_content(source)) return std::nullopt;
   return split_last(source).name;
@@ -109,7 +109,7 @@ Result<SourcePath> resolve_source(const std::string& source, const std::optional
   NB_TRY_ASSIGN(const fs::PathRoot root, fs::PathRoot::open(stay_within));
   NB_TRY_ASSIGN(SourcePath out, source_in(root, source));
   NB_TRY_ASSIGN(out.directory, fs::real_path_of(*out.handle));
-  NB_TRY(check_not_reserved(out.name ? join(out.directory, *out.name) : out.directory));
+  NB_TRY(refuse_reserved(out.name ? join(out.directory, *out.name) : out.directory));
   return out;
 }
 

@@ -25,6 +25,9 @@ Result<SourcePath> resolve_source(const std::string& source, const std::optional
 // The entry that such a source is about, as written; nothing where it means content.
 std::optional<std::string> entry_named_by(const std::string& source);
 
+// Errc::path if a component of `path` is a name that only nbackup uses, in whatever case.
+Status refuse_reserved(const std::string& path);
+
 enum class MissingDirectory : std::uint8_t { make, leave };
 
 struct TargetPath {

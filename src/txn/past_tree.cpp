@@ -10,10 +10,11 @@ namespace {
 // Takes the changes of one generation after the other into a view.
 class PastBuilder {
  public:
-  explicit PastBuilder(PastView& view) : m_view(view), m_live(view.set.root()) {}
+  PastBuilder(const History& history, PastView& view)
+      : m_history(history), m_view(view), m_live(view.set.root()) {}
 
   Status take(const Generation& generation) {
-    return m_view.history.for_each_change(generation, [this, &generation](const Change& change) -> Status {
+    return m_history.for_each_change(generation, [this, &generation](const Change& change) -> Status {
       if (const auto* metadata = std::get_if<OldMetadata>(&change)) return take_metadata(*metadata);
       if (const auto* absent = std::get_if<Absent>(&change)) m_view.overlay.set_absent(*absent);
       if (const auto* kept = std::get_if<KeptEntry>(&change)) m_view.overlay.set_kept(*kept, generation.number);
@@ -51,12 +52,15 @@ class PastBuilder {
   Status open_kept(std::uint64_t generation) {
     if (m_kept_generation == generation) return {};
     m_kept.reset();
-    NB_TRY_ASSIGN(m_kept_files, m_view.history.files(generation));
     m_kept_generation = generation;
-    if (m_kept_files) m_kept.emplace(*m_kept_files);
+    Result<std::unique_ptr<fs::Directory>> files = m_view.open_kept(generation, RelPath());
+    if (!files && info(files.error().code).cls == ErrorClass::per_file) return {};
+    NB_TRY_ASSIGN(m_kept_files, std::move(files));
+    m_kept.emplace(*m_kept_files);
     return {};
   }
 
+  const History& m_history;
   PastView& m_view;
   LiveTree m_live;
   std::optional<std::uint64_t> m_kept_generation;
@@ -75,10 +79,10 @@ Result<T> needed(Result<T> result, std::uint64_t generation) {
   return wrap(std::move(error), place_of(generation));
 }
 
-Status lead_back(PastView& view, std::uint64_t number) {
-  PastBuilder builder(view);
+Status lead_back(const History& history, PastView& view, std::uint64_t number) {
+  PastBuilder builder(history, view);
   for (std::uint64_t at = view.set.head().generation; at != number;) {
-    NB_TRY_ASSIGN(const Generation generation, needed(view.history.read(at), at));
+    NB_TRY_ASSIGN(const Generation generation, needed(history.read(at), at));
     if (!generation.previous || *generation.previous < number) {
       return fail(Errc::bad_set, place_of(at) + ": does not lead back to generation " + std::to_string(number));
     }
@@ -91,12 +95,12 @@ Status lead_back(PastView& view, std::uint64_t number) {
 }  // namespace
 
 Result<std::unique_ptr<fs::Directory>> open_past(FileSet& set, std::uint64_t number) {
-  NB_TRY_ASSIGN(History history, History::open(set));
+  NB_TRY_ASSIGN(const History history, History::open(set));
   const bool is_live = number == set.head().generation;
   if (!is_live && !history.has(number)) return fail(Errc::not_found, "generation " + std::to_string(number));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> root, set.root().reopen());
-  const auto view = std::make_shared<PastView>(PastView{set, std::move(history), {}});
-  NB_TRY(lead_back(*view, number));
+  const auto view = std::make_shared<PastView>(PastView{set, {}});
+  NB_TRY(lead_back(history, *view, number));
   return std::make_unique<PastDirectory>(PastPlace{view, &view->overlay.root()}, RelPath(), std::move(root));
 }
 

@@ -5,11 +5,14 @@
 
 namespace nb::txn {
 
+// In one call wherever the path allows that: a listing may do this for each name.
 Result<std::unique_ptr<fs::Directory>> PastView::open_kept(std::uint64_t generation, const RelPath& path) const {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> files, history.files(generation));
-  if (!files) return fail(Errc::not_found, "files of generation " + std::to_string(generation), ENOENT);
-  if (path.is_root()) return files;
-  return files->open_directory_path(path);
+  const RelPath files = RelPath().child(k_history_name).child(std::to_string(generation)).child(k_files_name);
+  if (files.str().size() + 1 + path.str().size() <= k_max_path_bytes) {
+    return set.control().open_directory_path(files.join(path));
+  }
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> top, set.control().open_directory_path(files));
+  return top->open_directory_path(path);
 }
 
 void PastView::show(const PastOverlay::Node* node, fs::Stat& stat) const {

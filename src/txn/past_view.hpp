@@ -12,10 +12,9 @@ namespace nb::txn {
 
 struct PastView {
   FileSet& set;
-  History history;
   PastOverlay overlay;
 
-  // The directory `path` in what `generation` keeps. Errc::not_found if somebody took it away.
+  // The directory `path` in what `generation` keeps. Errc::not_found or path if somebody took it away.
   [[nodiscard]] Result<std::unique_ptr<fs::Directory>> open_kept(std::uint64_t generation, const RelPath& path) const;
   // Puts the old metadata into what the file system says of an inode that is shown under `node` (null: none).
   void show(const PastOverlay::Node* node, fs::Stat& stat) const;

@@ -28,6 +28,17 @@ Result<Message> decode_message(ByteView body) {
   return message;
 }
 
+// Errc::usage for what the peer would refuse, found by doing what the peer does.
+template <class Message>
+Status check_acceptable(const Message& message) {
+  Bytes body;
+  ByteWriter out(body);
+  encode_message(out, message);
+  const Result<Message> decoded = decode_message<Message>(body);
+  if (!decoded) return fail(Errc::usage, decoded.error().context);
+  return {};
+}
+
 // At the end of each source file, once per message.
 #define NB_WIRE_INSTANTIATE(Message)                                  \
   template void encode_message<Message>(ByteWriter&, const Message&); \

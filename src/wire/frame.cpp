@@ -29,6 +29,10 @@ template <>
 std::size_t expected_bytes(const SmallFile& message) {
   return message.bytes.size() + 64;
 }
+template <>
+std::size_t expected_bytes(const Text& message) {
+  return message.bytes.size();
+}
 
 template <>
 std::size_t expected_bytes(const Signature& message) {
@@ -127,7 +131,7 @@ Result<std::optional<RawMessage>> FrameReader::next() {
   if (m_in.at_end()) return std::optional<RawMessage>();
   NB_TRY_ASSIGN(const std::uint8_t type, m_in.u8());
   if (type < static_cast<std::uint8_t>(MessageType::hello) ||
-      type > static_cast<std::uint8_t>(MessageType::notice)) {
+      type > static_cast<std::uint8_t>(MessageType::command_end)) {
     return m_in.bad("unknown message type " + std::to_string(type));
   }
   NB_TRY_ASSIGN(const std::uint32_t length, m_in.u32());
@@ -165,5 +169,8 @@ template void FrameBuilder::add(const Signature&);
 template void FrameBuilder::add(const Copy&);
 template void FrameBuilder::add(const BasisDone&);
 template void FrameBuilder::add(const FileDigest&);
+template void FrameBuilder::add(const Command&);
+template void FrameBuilder::add(const Text&);
+template void FrameBuilder::add(const CommandEnd&);
 
 }  // namespace nb::wire

@@ -30,10 +30,14 @@ inline constexpr std::size_t k_max_change_bytes = 11;                       // r
 inline constexpr std::size_t k_max_filter_rules = 100'000;
 inline constexpr std::size_t k_max_filter_rule_bytes = 4097;                // "- " and a pattern
 inline constexpr std::size_t k_max_sources = 10'000;
+inline constexpr std::size_t k_max_command_words = 100;
+inline constexpr std::size_t k_max_command_word_bytes = 4095;               // a path, or an option with its value
+inline constexpr std::uint64_t k_max_columns = 10'000;                      // of a terminal
 inline constexpr std::uint64_t k_max_file_bytes = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t k_max_directory_id = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t k_max_entries = std::uint64_t{1} << 32;      // in one directory
 inline constexpr std::uint64_t k_max_errno = 4095;                          // Linux's MAX_ERRNO
+inline constexpr std::uint64_t k_max_moment = ~std::uint64_t{0} >> 1;       // a time in ns is signed elsewhere
 inline constexpr std::uint64_t k_max_seconds = std::uint64_t{1} << 32;      // of waiting
 
 }  // namespace nb::wire

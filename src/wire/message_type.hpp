@@ -8,7 +8,7 @@
 
 namespace nb::wire {
 
-// On the wire: never renumber. 30-39 are kept for later.
+// On the wire: never renumber. 33-39 are kept for later.
 enum class MessageType : std::uint8_t {
   hello = 1,
   open = 2,
@@ -39,6 +39,9 @@ enum class MessageType : std::uint8_t {
   basis_done = 27,
   file_digest = 28,
   notice = 29,
+  command = 30,
+  text = 31,
+  command_end = 32,
 };
 
 using Id = std::array<std::byte, 16>;  // a UUID or a transaction id, random

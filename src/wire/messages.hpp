@@ -3,6 +3,7 @@
 // golden files in tests/golden fix the bytes. Decoding checks all limits and every name: what comes out is safe to use.
 #pragma once
 
+#include "wire/messages_command.hpp"
 #include "wire/messages_content.hpp"
 #include "wire/messages_listing.hpp"
 #include "wire/messages_report.hpp"

@@ -18,6 +18,7 @@ namespace nb::wire {
 enum Feature : std::uint64_t {
   k_feature_zstd = 1 << 0,           // frames may be compressed
   k_feature_large_windows = 1 << 1,  // with windows up to 32 MiB
+  k_feature_commands = 1 << 2,       // a server: Command
 };
 
 // First message of each side.
@@ -53,6 +54,20 @@ enum OpenFlag : std::uint64_t {
   k_flag_no_history = 1 << 13,    // push: the generation before is not kept
 };
 
+// What a past tree is named by. On the wire: never renumber.
+enum class MomentKind : std::uint8_t {
+  latest = 1,      // the live tree
+  generation = 2,  // by its number
+  time = 3,        // the newest that was committed by then, in ns since 1970
+};
+
+// Which state of a file set is meant.
+struct Moment {
+  MomentKind kind = MomentKind::latest;
+  std::uint64_t value = 0;  // of latest: 0
+  friend bool operator==(const Moment&, const Moment&) = default;
+};
+
 // The client asks for one run. Names of sources and the destination are the remote side's path strings: they are
 // resolved there, inside --root.
 struct Open {
@@ -70,13 +85,14 @@ struct Open {
   std::optional<Id> expected_set;  // the set this client knows there
   std::uint64_t compression = 0;   // what the server sends: codec::encode()
   std::vector<std::byte> secret;   // push: offered to a new set; pull: of the client's set
+  std::optional<Moment> at;        // pull: the sources lie in a file set, and this is what it was like
 };
 
 // The answer when the run can begin.
 struct Opened {
   static constexpr auto k_type = MessageType::opened;
   std::optional<Id> set;  // push: the set's UUID
-  std::uint64_t generation = 0;
+  std::uint64_t generation = 0;   // of that set; where Open has `at`, the one that is read
   std::vector<std::byte> secret;  // the key of all digests of this run
   std::uint64_t flags = 0;        // pull: k_flag_implied_root and k_flag_single_file as found
   bool resumes = false;           // an interrupted run left a stage that is used again

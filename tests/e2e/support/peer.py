@@ -25,7 +25,7 @@ NUMBERS = {name: number for number, name in TYPES.items()}
 HELLO = {"version_min": 1, "version_max": 3, "features": 4, "listing_credit_bytes": 10, "want_credit": 12,
          "inline_limit_bytes": 14}
 OPEN = {"operation": 1, "transaction": 3, "flags": 5, "destination": 7, "sources": 11,
-        "filter_rules": 13, "max_delete": 15, "expected_set": 19, "secret": 21}
+        "filter_rules": 13, "max_delete": 15, "expected_set": 19, "secret": 21, "at_kind": 23, "at_value": 25}
 OPENED = {"secret": 3, "flags": 7}
 PUSH, PULL = 1, 2
 SINGLE_FILE, IMPLIED_ROOT = 1 << 9, 1 << 10  # bits of the flags of Open and Opened

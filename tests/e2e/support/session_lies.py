@@ -102,6 +102,13 @@ def _opens(parts: Parts) -> Iterator[Lie]:
     yield lie("max_delete -3", "bad value of max_delete", "max_delete", signed(-3))
     yield lie("an endless list of rules", RANGE, "filter_rules", varint(1 << 40))
     yield lie("an empty source", "empty", "sources", strings([b""]))
+    pull = peer.number_field(body, tags["operation"]) == peer.PULL
+    for kind in (1, 2, 3):
+        yield lie(f"a moment of kind {kind}", "is not in a file set" if pull else "at_kind without pull", "at_kind",
+                  varint(kind), 1 if pull else 12)
+    yield lie("a moment of no known kind", "bad value of at_kind", "at_kind", varint(4))
+    yield lie("a moment without a kind", "at_value without at_kind", "at_value", varint(7))
+    yield lie("a moment beyond all time", "bad value of at_value", "at_value", varint(1 << 63))
     for rule in (b"garbage", b"- ", b"!x", b"merge /etc/passwd", b". /etc/passwd", b": .rules", b"\xff\xfe"):
         yield lie(f"rule {rule!r}", "filter rule", "filter_rules", strings([rule]))
 

@@ -49,3 +49,10 @@ TEST_CASE("equal but for the case of ASCII letters", "[base]") {
   CHECK_FALSE(equals_ignoring_case("[", "{"));
   CHECK_FALSE(equals_ignoring_case("\xc3\x84", "\xc3\xa4"));
 }
+
+TEST_CASE("escape_controls leaves lines and backslashes", "[base]") {
+  CHECK(escape_controls("a\\012b\tc\nd") == "a\\012b\tc\nd");
+  CHECK(escape_controls("\x1b[31m\r\x7f") == "\\033[31m\\015\\177");
+  CHECK(escape_controls("\xFF\xC2\x9B\xC3\xA4") == "\\377\\302\\233\xC3\xA4");
+  CHECK(escape_controls(std::string_view("\0x", 2)) == "\\000x");
+}

@@ -149,9 +149,9 @@ TEST_CASE("a set that is named as an entry of its parent is locked as well", "[s
   const auto set = set_at(rig.pool());
   CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);
   // Where the sink writes to the very set, its commit need not wait.
-  setup.release(txn::Uuid{});
+  setup.held.release(txn::Uuid{});
   CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);
-  setup.release(set->format().uuid);
+  setup.held.release(set->format().uuid);
   CHECK(txn::take_apply_lock(*set, 0s, clock).has_value());
 }
 

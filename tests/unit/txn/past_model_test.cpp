@@ -113,11 +113,13 @@ class RandomHistory {
   void change_tree() {
     const RelPath path = pick_name();
     if (!is_free(path)) return;
-    switch (below(9)) {
+    const std::size_t kind = below(9);
+    if (kind < 4) make_room(path);
+    switch (kind) {
       case 0:
-      case 1: return make_room(path), make_file(path);
-      case 2: return make_room(path), make_tree(path, 2);
-      case 3: return make_room(path), m_set.symlink(path.str(), "target " + std::to_string(m_random()));
+      case 1: return make_file(path);
+      case 2: return make_tree(path, 2);
+      case 3: return m_set.symlink(path.str(), "target " + std::to_string(m_random()));
       case 4: return remove(path);
       case 5: return rename_file(path);
       case 6: return link_file(path);
@@ -143,7 +145,7 @@ class RandomHistory {
 
   void make_file(const RelPath& path) {
     m_set.file(path.str(), std::to_string(m_random()));
-    if (one_in(2)) set_metadata(m_set.live(), path, random_metadata(metadata_at(m_set.live(), path), FileType::regular));
+    if (one_in(2)) set_random_metadata(path, FileType::regular);
   }
   void make_tree(const RelPath& path, std::size_t depth) {
     m_set.directory(path.str());
@@ -156,7 +158,7 @@ class RandomHistory {
         default: break;
       }
     }
-    set_metadata(m_set.live(), path, random_metadata(metadata_at(m_set.live(), path), FileType::directory));
+    set_random_metadata(path, FileType::directory);
   }
   // A new name of a file that is still there.
   void link_to_any(const RelPath& path) {
@@ -201,7 +203,8 @@ class RandomHistory {
     if (!one) return;
     std::optional<RelPath> first;
     for (const auto& [path, description] : m_now) {
-      if (description.type != FileType::regular || group_of(path) != group_of(one->str()) || !is_free(rel(path))) continue;
+      if (description.type != FileType::regular || group_of(path) != group_of(one->str())) continue;
+      if (!is_free(rel(path))) continue;
       make_room(rel(path));
       if (first) {
         m_set.hard_link(first->str(), path);
@@ -214,21 +217,25 @@ class RandomHistory {
 
   // --- Metadata
   fs::Metadata random_metadata(fs::Metadata metadata, FileType type) {
-    if (one_in(2)) metadata.mtime = {static_cast<std::int64_t>(below(100000)), static_cast<std::uint32_t>(below(1000))};
+    if (one_in(2)) metadata.mtime = {static_cast<std::int64_t>(below(100000)), 5};
     if (type == FileType::symlink) return metadata;
-    if (one_in(2)) metadata.mode = (type == FileType::directory ? 0700U : 0600U) | static_cast<std::uint32_t>(below(64));
+    const std::uint32_t owner_bits = type == FileType::directory ? 0700 : 0600;
+    if (one_in(2)) metadata.mode = owner_bits | static_cast<std::uint32_t>(below(64));
     if (one_in(3)) metadata.xattrs = {{"user.t", std::to_string(below(1000))}};
     if (one_in(4)) metadata.xattrs.clear();
     return metadata;
   }
 
+  void set_random_metadata(const RelPath& path, FileType type) {
+    set_metadata(m_set.live(), path, random_metadata(metadata_at(m_set.live(), path), type));
+  }
   void change_metadata(const std::string& path) {
     if (!survives(at(path)) || !m_changed_groups.insert(group_of(path)).second) return;
     change_inode(at(path), path, false);
     // Perhaps it is said under the other names too.
     for (const auto& [other, description] : m_now) {
-      if (description.first_name.empty() || group_of(other) != group_of(path) || other == path) continue;
-      if (survives(rel(other)) && one_in(2)) m_metadata.emplace_back(OldMetadata{rel(other), m_now.at(path).meta, true});
+      if (other == path || group_of(other) != group_of(path) || !survives(at(other)) || one_in(2)) continue;
+      m_metadata.emplace_back(OldMetadata{at(other), description.meta, true});
     }
   }
   // Of the inode that is at `path` now and was at `before`.

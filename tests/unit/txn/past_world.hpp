@@ -75,4 +75,24 @@ class PastSet {
   std::unique_ptr<FileSet> m_set;
 };
 
+// A set in one of the worlds, and short questions to its generations.
+template <class World>
+struct PastFixture {
+  World world;
+  PastSet set{world.root()};
+
+  std::string text(std::uint64_t number, std::string_view path) {
+    return fs::test::read(*parent_at(number, path), rel(path).name());
+  }
+  std::uint32_t mode(std::uint64_t number, std::string_view path) {
+    return good(parent_at(number, path)->stat_at(rel(path).name())).mode;
+  }
+  fs::test::Names names_in(std::uint64_t number, std::string_view path) {
+    return fs::test::names(*good(set.past(number)->open_directory_path(rel(path))));
+  }
+  std::unique_ptr<fs::Directory> parent_at(std::uint64_t number, std::string_view path) {
+    return good(set.past(number)->open_directory_path(rel(path).parent()));
+  }
+};
+
 }  // namespace nb::txn::test

@@ -158,6 +158,28 @@ TEST_CASE("open: limits", "[wire]") {
   CHECK(open_refusal([](Open& m) { m.secret.resize(31); }) == "open: bad length of secret");
 }
 
+TEST_CASE("open: a moment is of a pull, and of a kind that there is", "[wire]") {
+  const auto with = [](Operation operation, Moment at) {
+    return open_refusal([&](Open& m) {
+      m.operation = operation;
+      m.at = at;
+    });
+  };
+  for (const Moment& at : {Moment{MomentKind::latest, 0}, Moment{MomentKind::generation, 0},
+                           Moment{MomentKind::generation, 41}, Moment{MomentKind::time, k_max_moment}}) {
+    CHECK(with(Operation::pull, at) == "accepted");
+    CHECK(with(Operation::push, at) == "open: at_kind without pull");
+    Open open = sample_open_at();
+    open.at = at;
+    CHECK(decode_message<Open>(encode(open))->at == at);
+  }
+  CHECK_FALSE(decode_message<Open>(encode(sample_open()))->at.has_value());
+  CHECK(with(Operation::pull, {MomentKind::latest, 1}) == "open: bad value of at_value");
+  CHECK(with(Operation::pull, {MomentKind::time, k_max_moment + 1}) == "open: bad value of at_value");
+  CHECK(with(Operation::pull, {static_cast<MomentKind>(4), 1}) == "open: bad value of at_kind");
+  CHECK(with(Operation::pull, {static_cast<MomentKind>(0), 1}) == "open: at_value without at_kind");
+}
+
 TEST_CASE("open: lists and ids of a wrong shape", "[wire]") {
   const auto with = [](std::uint64_t tag, std::string_view value) {
     return refusal<Open>(made([&](ByteWriter& out) {
@@ -193,4 +215,39 @@ TEST_CASE("opened and result: fields come back, limits hold", "[wire]") {
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 1, 2); })) == "result: bad value of committed");
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 22, 256); })) ==
         "result: bad value of durability_unsure");
+}
+
+TEST_CASE("command: words and what the terminal is", "[wire]") {
+  const auto words = [](std::size_t count, const std::string& word) {
+    Command command;
+    command.words.assign(count, word);
+    return refusal<Command>(encode(command));
+  };
+  CHECK(words(k_max_command_words, std::string(k_max_command_word_bytes, 'x')) == "accepted");
+  CHECK(words(k_max_command_words + 1, "x") == "command: value out of range (words)");
+  CHECK(words(1, std::string(k_max_command_word_bytes + 1, 'x')) == "command: value out of range (words)");
+  CHECK(words(1, std::string("a\0b", 3)) == "command: NUL byte (words)");
+  CHECK(words(0, "") == "command: no words");
+  CHECK(words(1, "") == "command: empty (words)");
+  const auto with = [](const std::function<void(Command&)>& change) {
+    Command command = sample_command();
+    change(command);
+    return refusal<Command>(encode(command));
+  };
+  CHECK(with([](Command& command) { command.columns = k_max_columns; }) == "accepted");
+  CHECK(with([](Command& command) { command.columns = k_max_columns + 1; }) == "command: bad value of columns");
+  CHECK(with([](Command& command) { command.compression = 8; }) == "compression: no such code");
+  Command command = sample_command();
+  command.words.push_back(std::string(k_max_command_word_bytes + 1, 'x'));
+  CHECK(check_command(command).error().code == Errc::usage);
+  CHECK(check_command(sample_command()));
+}
+
+TEST_CASE("text, command_end: limits", "[wire]") {
+  CHECK(refusal<Text>(Bytes(k_max_data_bytes)) == "accepted");
+  CHECK(refusal<Text>(Bytes(k_max_data_bytes + 1)) == "text: too long");
+  CHECK(refusal<Text>({}) == "text: empty");
+  CHECK(refusal<CommandEnd>(Bytes(1)) == "accepted");
+  CHECK(refusal<CommandEnd>({}) == "command_end: truncated");
+  CHECK(refusal<CommandEnd>(Bytes(2)) == "command_end: bytes left over");
 }

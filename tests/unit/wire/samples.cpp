@@ -61,6 +61,7 @@ NamedSample named(std::string name, const Message& message) {
 void add_session_samples(std::vector<NamedSample>& all) {
   all.push_back(named("hello", sample_hello()));
   all.push_back(named("open", sample_open()));
+  all.push_back(named("open_at", sample_open_at()));
   all.push_back(named("opened", sample_opened()));
   all.push_back(named("error", ErrorMessage{Errc::no_space, 28, "write: data/x"}));
   all.push_back(named("problem", Problem{Errc::unreadable, 13, "open: data/\n"}));
@@ -72,6 +73,9 @@ void add_session_samples(std::vector<NamedSample>& all) {
   all.push_back(named("query", Query{sample_id(16), "/pool"}));
   all.push_back(named("query_reply", QueryReply{true, 300}));
   all.push_back(named("goodbye", Goodbye{}));
+  all.push_back(named("command", sample_command()));
+  all.push_back(named("text", Text{content()}));
+  all.push_back(named("command_end", CommandEnd{23}));
 }
 
 void add_listing_samples(std::vector<NamedSample>& all) {
@@ -143,6 +147,26 @@ Open sample_open() {
   open.expected_set = sample_id(32);
   open.compression = 25;
   open.secret = sample_secret();
+  return open;
+}
+
+Command sample_command() {
+  Command command;
+  command.words = {"ls", "--at=300", "--long", "--", "/pool", "home\xFF"};
+  command.client = "root@nas";
+  command.columns = 120;
+  command.zone = "CET-1CEST,M3.5.0,M10.5.0/3";
+  command.compression = 1;
+  return command;
+}
+
+Open sample_open_at() {
+  Open open;
+  open.operation = Operation::pull;
+  open.transaction = sample_id(0);
+  open.sources = {"/pool:docs/*.txt"};
+  open.secret = sample_secret();
+  open.at = Moment{MomentKind::time, 1'796'000'000'000'000'000};
   return open;
 }
 
@@ -221,6 +245,9 @@ std::string refusal(ByteView body) {
 template std::string refusal<Hello>(ByteView);
 template std::string refusal<Open>(ByteView);
 template std::string refusal<Opened>(ByteView);
+template std::string refusal<Command>(ByteView);
+template std::string refusal<Text>(ByteView);
+template std::string refusal<CommandEnd>(ByteView);
 template std::string refusal<RunResult>(ByteView);
 template std::string refusal<ErrorMessage>(ByteView);
 template std::string refusal<Problem>(ByteView);

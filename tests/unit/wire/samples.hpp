@@ -13,7 +13,9 @@ namespace nb::wire {
 // The samples. Views inside them point to static storage.
 Hello sample_hello();
 Open sample_open();
+Open sample_open_at();
 Opened sample_opened();
+Command sample_command();
 RunResult sample_result();
 Listing sample_listing();
 fs::Metadata sample_metadata();

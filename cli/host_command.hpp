@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that run where the file set lies: generations, ls, cat, diff. The table here says which there are, who may
+// have them run, and which of their options travel. On this machine they run in this process; on a host, in the
+// `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cli/settings.hpp"
+#include "session/command.hpp"
+
+namespace nb::cli {
+
+// What a command needs to be allowed to do.
+enum class Right : std::uint8_t {
+  read,    // look at the set
+  decide,  // change it, or what is kept of it: not for a key that may only read or only add
+};
+
+// What a server's user allows its clients.
+struct ServeRights {
+  std::optional<std::string> root;  // real absolute path
+  bool read_only = false;
+};
+
+// One run of a command, with everything checked.
+struct HostJob {
+  Settings settings;   // the command and its own options
+  std::string place;   // path string of this machine: a set's root or a directory in it
+  RelPath path;        // in the set, seen from there
+  std::optional<std::string> stay_within;
+  std::string client;
+  std::size_t columns = 0;  // of the terminal; 0: the output goes to none
+};
+
+struct HostCommandRow {
+  CommandId id;
+  Right needs;
+  std::string_view options;  // that travel, in their long form, blanks between
+  Result<int> (*run)(const HostJob& job, session::CommandOutput& output, Clock& clock);
+};
+
+std::span<const HostCommandRow> host_command_table();
+
+// The words of a Command message: name, options, "--", place, path. Pure. `options` are words as Settings::given has
+// them; those that do not travel are left out, and times become absolute, seen from `now`.
+Result<std::vector<std::string>> host_command_words(const HostCommandRow& row, const std::vector<std::string>& options,
+                                                    const std::string& place, const RelPath& path, WallTime now);
+
+// What a peer's words ask for. Pure. Errc::unsupported for a command or option that this nbackup does not know, or that
+// is not for clients; Errc::usage for a bad value; Errc::protocol for what no client sends.
+struct HostRequest {
+  const HostCommandRow* row = nullptr;
+  HostJob job;
+};
+Result<HostRequest> parse_host_words(const std::vector<std::string>& words);
+
+// Errc::read_only if `rights` do not cover what `row` needs.
+Status check_right(const HostCommandRow& row, const ServeRights& rights);
+
+// Server: what a Command message asks for, as far as `rights` go.
+Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,
+                                session::CommandOutput& output, Clock& clock);
+
+// Client: runs the command of `settings` where its set lies; the process's exit code.
+int run_host_command(const Settings& settings, Clock& clock);
+
+}  // namespace nb::cli

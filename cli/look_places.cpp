@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/look_places.hpp"
+
+#include "cli/when.hpp"
+
+namespace nb::cli {
+
+Result<session::SetView> open_view(session::SetReader& reader, const std::optional<std::string>& when,
+                                   const Clock& clock) {
+  NB_TRY_ASSIGN(const wire::Moment moment, parse_when(when.value_or("latest"), clock.wall()));
+  NB_TRY_ASSIGN(const std::uint64_t generation, reader.generation(moment));
+  return session::SetView::open(reader, generation);
+}
+
+Status Problems::tell(const Error& error) {
+  ++m_count;
+  return m_output.problem(error);
+}
+
+Status Problems::tell(const scan::Listed& listed) {
+  for (const Error& error : listed.problems) NB_TRY(tell(error));
+  return {};
+}
+
+int Problems::exit_code() const { return m_count == 0 ? 0 : info(Errc::unreadable).exit_code; }
+
+}  // namespace nb::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "cli/restore.hpp"
+#include "cli/transfer.hpp"
+
+namespace nb::cli {
+namespace {
+
+constexpr std::size_t k_copy_bytes = std::size_t{256} << 10;
+
+// A directory of our own for as long as this lives; in TMPDIR, else in /var/tmp or /tmp, since files may be large.
+class ScratchDirectory {
+ public:
+  static Result<ScratchDirectory> make() {
+    const char* named = std::getenv("TMPDIR");
+    const std::array<std::string, 3> places{named != nullptr ? named : "", "/var/tmp", "/tmp"};
+    for (const std::string& place : places) {
+      if (place.empty() || place.front() != '/') continue;
+      std::string path = place + "/nbackup-restore-XXXXXX";
+      if (::mkdtemp(path.data()) != nullptr) return ScratchDirectory(std::move(path));
+    }
+    return fail_errno("make a temporary directory");
+  }
+  ScratchDirectory(ScratchDirectory&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    if (!m_path.empty()) std::filesystem::remove_all(m_path, ignored);
+  }
+  [[nodiscard]] std::string file() const { return m_path + "/file"; }
+
+ private:
+  explicit ScratchDirectory(std::string path) : m_path(std::move(path)) {}
+  std::string m_path;
+};
+
+Status check_settings(const Settings& settings) {
+  if (settings.arguments.size() != 2) return fail(Errc::usage, "only one file at a time goes to standard output");
+  const bool talks = settings.json || settings.stats || settings.itemize || settings.verbosity > 0 ||
+                     settings.has(wire::k_flag_dry_run);
+  if (!talks) return {};
+  return fail(Errc::usage, "standard output is the file's: not with -n, -v, -i, --stats or --json");
+}
+
+Status write_all(int to, std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(to, data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno("write to standard output");
+    data = data.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Status copy_to_stdout(const std::string& path, const std::string& shown) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat stat {};
+  const bool regular = file.valid() && ::fstat(file.get(), &stat) == 0 && S_ISREG(stat.st_mode);
+  if (!regular) return fail(Errc::path, shown + " is no regular file, which is all that standard output takes");
+  std::vector<std::byte> buffer(k_copy_bytes);
+  while (true) {
+    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno("read " + path);
+    if (count == 0) return {};
+    NB_TRY(write_all(STDOUT_FILENO, std::span(buffer).first(static_cast<std::size_t>(count))));
+  }
+}
+
+}  // namespace
+
+int restore_to_stdout(const Settings& settings, Clock& clock) {
+  const Status fits = check_settings(settings);
+  if (!fits) return report_early_error(settings, fits.error());
+  const auto scratch = ScratchDirectory::make();
+  if (!scratch) return report_early_error(settings, scratch.error());
+  Settings to_file = settings;
+  to_file.arguments.back() = scratch->file();
+  to_file.quiet = true;
+  const int exit_code = restore_to_tree(to_file, RestoreShape::one_file, clock);
+  if (exit_code != 0) return exit_code;
+  const Status copied = copy_to_stdout(scratch->file(), settings.arguments.front());
+  return copied ? 0 : report_early_error(settings, copied.error());
+}
+
+}  // namespace nb::cli

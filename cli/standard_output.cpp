@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/standard_output.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.hpp"
+#include "cli/json_events.hpp"
+#include "cli/terminal.hpp"
+
+namespace nb::cli {
+namespace {
+
+constexpr std::size_t k_longest_line = std::size_t{64} << 10;  // a file without line ends does not wait for one
+
+}  // namespace
+
+StandardOutput::StandardOutput(OutputForm form) : m_form(form), m_on_terminal(::isatty(STDOUT_FILENO) == 1) {}
+
+Status StandardOutput::put(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+  return fail_errno("standard output");
+}
+
+Status StandardOutput::write(std::string_view bytes) {
+  if (!m_on_terminal) return put(bytes);
+  // Whole lines, so that no character is cut in two.
+  m_line += bytes;
+  const std::size_t end = m_line.rfind('\n');
+  if (end == std::string::npos && m_line.size() < k_longest_line) return {};
+  const std::size_t ready = end == std::string::npos ? m_line.size() : end + 1;
+  const Status done = put(escape_controls(std::string_view(m_line).substr(0, ready)));
+  m_line.erase(0, ready);
+  return done;
+}
+
+Status StandardOutput::problem(const Error& error) {
+  NB_TRY(finish());
+  if (m_form == OutputForm::json) NB_TRY(put(json_problem(error) + "\n"));
+  print_error(error);
+  return {};
+}
+
+Status StandardOutput::notice(const std::string& text) {
+  NB_TRY(finish());
+  print_message(escape(text));
+  return {};
+}
+
+Status StandardOutput::finish() {
+  NB_TRY(put(escape_controls(std::exchange(m_line, {}))));
+  if (std::fflush(stdout) != 0) return fail_errno("standard output");
+  return {};
+}
+
+}  // namespace nb::cli

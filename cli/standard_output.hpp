@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// StandardOutput: where the output of a command that runs at the set's host ends up on the user's side, wherever that
+// host is. Bytes pass unchanged into files and pipes; on a terminal what could play with it is escaped, because another
+// machine may have written it, and a file's content anybody.
+#pragma once
+
+#include <string>
+
+#include "cli/settings.hpp"
+#include "session/command.hpp"
+
+namespace nb::cli {
+
+enum class OutputForm : std::uint8_t { text, json };
+
+class StandardOutput final : public session::CommandOutput {
+ public:
+  explicit StandardOutput(OutputForm form);
+
+  Status write(std::string_view bytes) override;
+  Status problem(const Error& error) override;
+  Status notice(const std::string& text) override;
+  // What is still held back. An error: not all of it could be written.
+  Status finish();
+
+ private:
+  Status put(std::string_view bytes);
+  const OutputForm m_form;
+  const bool m_on_terminal;
+  std::string m_line;  // the line that has not ended yet; only on a terminal
+};
+
+}  // namespace nb::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/set_path.hpp"
+
+#include <vector>
+
+#include "base/text.hpp"
+#include "session/user_path.hpp"
+
+namespace nb::session {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names_of(const std::string& path) {
+  Names names;
+  for (const std::string_view name : split(path, '/')) {
+    if (!name.empty() && name != ".") names.emplace_back(name);
+  }
+  return names;
+}
+
+// A directory in a set, and how many names led to it.
+struct Entrance {
+  std::unique_ptr<fs::Directory> directory;
+  std::size_t used = 0;
+};
+
+// The first directory on the way that lies in a set.
+Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& path, const Names& names) {
+  std::string so_far = path.starts_with('/') ? "/" : ".";
+  Status last;
+  for (std::size_t used = 0;; ++used) {
+    auto opened = bounds.open_directory(so_far);
+    if (opened) {
+      NB_TRY_ASSIGN(auto again, (*opened)->reopen());
+      NB_TRY_ASSIGN(const txn::Located found, txn::locate_set(bounds, std::move(again)));
+      if (found.is_set) return Entrance{std::move(*opened), used};
+    }
+    last = opened ? Status() : tl::make_unexpected(opened.error());
+    // What begins outside of the confining directory may lead into it.
+    if (used == names.size() || (!last && last.error().code != Errc::path)) break;
+    so_far += (so_far.ends_with('/') ? "" : "/") + names[used];
+  }
+  if (!last && last.error().code != Errc::not_found) return tl::make_unexpected(last.error());
+  return fail(Errc::usage, path + " is not in a file set");
+}
+
+Status check_inside(const std::string& path, const Names& names, std::size_t from) {
+  for (std::size_t i = from; i < names.size(); ++i) {
+    if (names[i] == "..") return fail(Errc::path, path + ": '..' is not followed inside of a file set");
+  }
+  return {};
+}
+
+// Goes on from there as long as there are directories.
+void go_down(Entrance& at, const Names& names) {
+  while (at.used < names.size()) {
+    if (!is_safe_name(names[at.used])) break;
+    const auto stat = at.directory->stat_at(names[at.used]);
+    if (!stat || stat->type != fs::FileType::directory) break;
+    auto below = at.directory->open_directory(names[at.used]);
+    if (!below) break;
+    at.directory = std::move(*below);
+    ++at.used;
+  }
+}
+
+Result<RelPath> rest_of(const RelPath& below, const Names& names, std::size_t used) {
+  std::string text = below.str();
+  for (std::size_t i = used; i < names.size(); ++i) text += (text.empty() ? "" : "/") + names[i];
+  return RelPath::parse(text);
+}
+
+}  // namespace
+
+Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) {
+  const Names names = names_of(path);
+  NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, path, names));
+  NB_TRY(check_inside(path, names, at.used));
+  go_down(at, names);
+  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(at.directory)));
+  if (!found.is_set) return fail(Errc::usage, path + " is not in a file set");
+  SetPath out;
+  NB_TRY_ASSIGN(out.inside, rest_of(found.below, names, at.used));
+  NB_TRY(refuse_reserved(out.inside.str()));
+  out.root = std::move(found.root);
+  out.root_path = std::move(found.root_path);
+  return out;
+}
+
+}  // namespace nb::session

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading earlier generations: restore, pull --at and verify --at, compared with copies that cp made at the time."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support import tree
+from support.gen import ODD_NAMES, make_tree
+from support.run import BINARY, FULL, Case, Outcome, clone
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+class Past(Case):
+    """A source, a pool, and a copy of the source for each generation of the pool."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.pool, self.out = self.dir / "source", self.dir / "pool", self.dir / "out"
+        self.kept: dict[int, Path] = {}
+
+    def push(self) -> int:
+        """One more generation; a copy of what was pushed is kept beside it."""
+        self.run_ok("push", "--delete", "--allow-empty", f"{self.source}/", self.pool)
+        number = max(self.kept, default=0) + 1
+        self.kept[number] = self.dir / f"kept{number}"
+        clone(self.source, self.kept[number])
+        return number
+
+    def small(self) -> None:
+        """Three generations of a tree that one can keep in mind."""
+        (self.source / "docs/deep").mkdir(parents=True)
+        (self.source / "a").write_text("first\n")
+        (self.source / "docs/a.txt").write_text("a text\n")
+        (self.source / "docs/b.txt").write_text("b text\n")
+        (self.source / "docs/.hidden").write_text("hidden\n")
+        (self.source / "docs/deep/c").write_text("deep\n")
+        os.symlink("docs", self.source / "link")
+        self.push()
+        (self.source / "a").write_text("second\n")
+        for name in ("a.txt", "b.txt", ".hidden", "deep/c"):
+            (self.source / "docs" / name).unlink()
+        (self.source / "docs/deep").rmdir()
+        (self.source / "docs").rmdir()
+        self.push()
+        (self.source / "b").write_text("new\n")
+        self.push()
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.out))
+
+
+class Generations(Past):
+    """Every generation of a random life comes back, with all that belongs to it."""
+
+    def _live(self, rounds: int) -> None:
+        forest = make_tree(self.source, "restore", 150)
+        with open(self.source / "holes", "wb") as out:
+            out.truncate(3_000_000)
+            out.seek(1_500_000)
+            out.write(b"island")
+        for number, name in enumerate(ODD_NAMES):
+            place = os.path.join(os.fsencode(self.source), name)
+            if not os.path.lexists(place):
+                Path(os.fsdecode(place)).write_text(f"odd {number}\n")
+        self.push()
+        for number in range(rounds):
+            forest.mutate(40)
+            self._by_hand(number)
+            self.push()
+
+    def _by_hand(self, number: int) -> None:
+        """What random changes seldom do: whole directories move, links join and part, holes are filled."""
+        forest = self.source / f"tree{number}"
+        (forest / "sub").mkdir(parents=True)
+        for name in ("x", "sub/y"):
+            (forest / name).write_bytes(os.urandom(70_000))
+        os.link(forest / "x", forest / "x again")
+        if number > 0:
+            before = self.source / f"tree{number - 1}"
+            if before.is_dir():
+                os.rename(before, self.source / f"was{number - 1}")
+                moved = self.source / f"was{number - 1}"
+                (moved / "x again").unlink(missing_ok=True)
+                if (moved / "sub").is_dir():
+                    os.chmod(moved / "sub", 0o711)
+        if number % 2 and (self.source / "holes").is_file():
+            with open(self.source / "holes", "r+b") as out:
+                out.write(b"no hole here" * 5000)
+
+    def test_each_comes_back(self) -> None:
+        self._live(5 if FULL else 3)
+        for carrier in ("local", "libssh"):
+            options = self.world.carrier_options(carrier)
+            for number, kept in self.kept.items():
+                with self.subTest(carrier=carrier, generation=number):
+                    out = self.dir / carrier / f"out{number}"
+                    out.parent.mkdir(exist_ok=True)
+                    outcome = self.run_ok("restore", "--at", str(number), "--verify", *options,
+                                          self.world.far(f"{self.pool}/", carrier), out)
+                    self.assert_same_tree(kept, out, outcome.text, holes=True)
+                    self.assertEqual(tree.control_files(out), [], "restore leaves nothing behind")
+
+    def test_one_onto_another(self) -> None:
+        """What the destination has is not sent: a tree of the newest generation becomes an older one, and the newest."""
+        self._live(3)
+        newest = max(self.kept)
+        for number in (newest, 1, 2, newest):
+            # The source of a set's past is the past itself: a directory that is empty in it may well be meant to be.
+            self.run_ok("restore", "--delete", "--allow-empty", "--max-delete=-1", "--at", f"#{number}",
+                        f"{self.pool}:", self.out)
+            self.assert_same_tree(self.kept[number], self.out, f"generation {number}", holes=True)
+
+    def test_large_files_are_sent_as_deltas(self) -> None:
+        self.source.mkdir()
+        (self.source / "large").write_bytes(os.urandom(8_000_000))
+        self.push()
+        with open(self.source / "large", "r+b") as out:
+            out.seek(4_000_000)
+            out.write(b"changed")
+        self.push()
+        clone(self.source, self.out)
+        options = self.world.carrier_options("fake")
+        outcome = self.run_ok("restore", "--json", "--at", "1", *options, self.world.far(f"{self.pool}/", "fake"),
+                              self.out)
+        self.assert_same_tree(self.kept[1], self.out)
+        self.assertLess(summary(outcome)["counts"]["content_bytes"], 1_000_000)
+
+
+class Paths(Past):
+    """What POOL[:PATH] means, and what is refused."""
+
+    def test_what_is_gone_comes_back(self) -> None:
+        self.small()
+        self.assertFalse((self.pool / "docs").exists())
+        forms = (f"{self.pool}:docs", f"{self.pool}/docs", f"{self.pool}/:docs", f"{self.pool}:/docs")
+        for number, source in enumerate(forms):
+            with self.subTest(source=source):
+                out = self.dir / f"out{number}"
+                self.run_ok("restore", "--at", "1", source, out)
+                self.assert_same_tree(self.kept[1] / "docs", out / "docs")
+        self.run_ok("restore", "--at=1", f"{self.pool}:docs/", self.out)
+        self.assert_same_tree(self.kept[1] / "docs", self.out)
+
+    def test_several_sources_on_a_host(self) -> None:
+        self.small()
+        options = self.world.carrier_options("ssh")
+        self.run_ok("restore", *options, f"nbtest:{self.pool}:docs/b.txt", f"nbtest:{self.pool}:a", self.out, "--at", "1")
+        self.assertEqual(self.names(), ["a", "b.txt"])
+        self.assertEqual((self.out / "a").read_text(), "first\n")
+        self.run_ok("restore", *options, f"nbtest:{self.pool}:a", self.out)
+        self.assertEqual((self.out / "a").read_text(), "second\n", "the default is the latest")
+
+    def test_a_file_gets_a_new_name(self) -> None:
+        self.small()
+        self.run_ok("restore", "--at", "1", f"{self.pool}:docs/a.txt", self.out)
+        self.assertEqual(self.out.read_text(), "a text\n")
+
+    def test_patterns(self) -> None:
+        self.small()
+        for carrier in ("local", "libssh"):
+            options = self.world.carrier_options(carrier)
+            for pattern, found in (("docs/*", ["a.txt", "b.txt", "deep"]), ("docs/[b-z].*", ["b.txt"]),
+                                   ("d*/?.txt", ["a.txt", "b.txt"]), ("docs/.*", [".hidden"])):
+                with self.subTest(carrier=carrier, pattern=pattern):
+                    if self.out.exists():
+                        subprocess.run(["rm", "-rf", self.out], check=True)
+                    self.run_ok("restore", "--at", "1", *options, self.world.far(f"{self.pool}:{pattern}", carrier),
+                                self.out)
+                    self.assertEqual(self.names(), found)
+        outcome = self.run_code(opt.PATH, "restore", "--at", "1", f"{self.pool}:docs/*.pdf", self.dir / "none")
+        self.assertIn(b"docs/*.pdf at generation 1", outcome.stderr)
+        self.assertFalse((self.dir / "none").exists())
+
+    def test_filters_and_extras(self) -> None:
+        self.small()
+        self.out.mkdir()
+        (self.out / "extra").write_text("mine\n")
+        self.run_ok("restore", "--at", "1", "--exclude", "*.txt", f"{self.pool}:", self.out)
+        self.assertEqual(self.names(), ["a", "docs", "extra", "link"])
+        self.assertEqual(sorted(os.listdir(self.out / "docs")), [".hidden", "deep"])
+        self.run_ok("restore", "--at", "1", "--delete", f"{self.pool}:", self.out)
+        self.assert_same_tree(self.kept[1], self.out)
+
+    def test_what_cannot_be(self) -> None:
+        self.small()
+        elsewhere = self.dir / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "x").write_text("x")
+        for code, said, args in (
+            (opt.PATH, b"docs at generation 3", [f"{self.pool}:docs"]),
+            (opt.PATH, b"symlink", ["--at", "1", f"{self.pool}:link/a.txt"]),
+            (opt.USAGE, b"is not in a file set", [elsewhere / "x"]),
+            (opt.USAGE, b"is not in a file set", ["--at", "1", f"{self.dir}/no/such/pool:x"]),
+            (opt.USAGE, b"generation 9 is not there: the set keeps 0 to 3", ["--at", "9", self.pool]),
+            (opt.USAGE, b"--at: 'soon' is no WHEN", ["--at", "soon", self.pool]),
+            (opt.PATH, b"'..'", [f"{self.pool}:docs/../a"]),
+            (opt.PATH, b"nbackup", [f"{self.pool}:.nbackup/head"]),
+        ):
+            with self.subTest(args=args):
+                outcome = self.run_code(code, "restore", *args, self.out)
+                self.assertIn(said, outcome.stderr, outcome.text)
+                self.assertEqual(len(outcome.stdout), 0)
+                self.assertFalse(self.out.exists())
+        outcome = self.run_code(opt.USAGE, "restore", f"{self.pool}:a", "nbtest:/x")
+        self.assertIn(b"run nbackup restore on nbtest", outcome.stderr)
+        outcome = self.run_code(opt.PATH, "restore", "--at", "1", f"{self.pool}:a", self.pool / "back")
+        self.assertIn(b"one file set", outcome.stderr)
+        outcome = self.run_code(opt.PARTIAL, "restore", f"{self.pool}:docs", f"{self.pool}:a", self.out)
+        self.assertEqual(self.names(), ["a"])
+
+    def test_confined_and_read_only(self) -> None:
+        """The key of a backup that may only read looks back as well, and sees nothing above its root."""
+        self.small()
+        script = self.world.script("reader", f"#!/bin/sh\nexec {BINARY} serve --root {self.pool} --read-only\n")
+        options = ["-e", str(self.world.fake_rsh), "--remote-path", str(script)]
+        self.run_ok("restore", "--at", "1", *options, "nbtest:docs", self.out)
+        self.assert_same_tree(self.kept[1] / "docs", self.out / "docs")
+        self.run_code(opt.PATH, "restore", *options, f"nbtest:{self.source}/a", self.dir / "none")
+
+
+class Forms(Past):
+    """Output, dry runs, verification, standard output, times."""
+
+    def test_dry_run_changes_nothing_and_tells_all(self) -> None:
+        self.small()
+        planned = self.run_ok("restore", "-n", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.assertFalse(self.out.exists())
+        done = self.run_ok("restore", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.assertEqual(planned.splitlines()[:-1], done.splitlines()[:-1])
+        self.assertIn(b"dry run: would restore", planned.splitlines()[-1])
+        self.assertIn(b"restored ", done.splitlines()[-1])
+        self.assertIn(b"from generation 1", done.splitlines()[-1])
+
+    def test_standard_output(self) -> None:
+        self.small()
+        (self.source / "large").write_bytes(os.urandom(3_000_000))
+        with open(self.source / "holes", "wb") as out:
+            out.truncate(1_000_000)
+        number = self.push()
+        for carrier in ("local", "libssh"):
+            options = self.world.carrier_options(carrier)
+            for name, at in (("docs/a.txt", 1), ("large", number), ("holes", number)):
+                with self.subTest(carrier=carrier, name=name):
+                    outcome = self.run_ok("restore", "--at", str(at), *options,
+                                          self.world.far(f"{self.pool}:{name}", carrier), "-")
+                    self.assertEqual(outcome.stdout, (self.kept[at] / name).read_bytes())
+                    self.assertEqual(outcome.stderr, b"")
+        for code, said, args in ((opt.PATH, b"is not one file", ["--at", "1", f"{self.pool}:docs"]),
+                                 (opt.PATH, b"no regular file", ["--at", "1", f"{self.pool}:link"]),
+                                 (opt.USAGE, b"one file at a time", [f"{self.pool}:a", f"{self.pool}:b"]),
+                                 (opt.USAGE, b"standard output is the file's", ["-v", f"{self.pool}:a"]),
+                                 (opt.PATH, b"docs/a.txt", [f"{self.pool}:docs/a.txt"])):
+            with self.subTest(args=args):
+                outcome = self.run_code(code, "restore", *args, "-")
+                self.assertEqual(outcome.stdout, b"")
+                self.assertIn(said, outcome.stderr, outcome.text)
+        left = [name for name in os.listdir(self.dir / "scratch") if name.startswith("nbackup-restore")]
+        self.assertEqual(left, [], "no temporary file stays")
+
+    def test_standard_output_that_is_full(self) -> None:
+        self.small()
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, "restore", f"{self.pool}:a", "-"], env=self.world.env(), stdout=full,
+                                  stderr=subprocess.PIPE, check=False, timeout=60)
+        self.assertEqual(done.returncode, opt.IO)
+        self.assertIn(b"write to standard output", done.stderr)
+
+    def test_verify_reads_back(self) -> None:
+        self.small()
+        (self.out / "docs").mkdir(parents=True)
+        info = os.stat(self.kept[1] / "a")
+        (self.out / "a").write_text("fIrst\n")  # same size and time: a restore without -c believes it
+        os.utime(self.out / "a", ns=(info.st_mtime_ns, info.st_mtime_ns))
+        outcome = self.run_code(opt.DIFFERS, "restore", "--verify", "--at", "1", f"{self.pool}:", self.out)
+        self.assertIn(b" a\n", outcome.stdout)
+        outcome = self.run_ok("restore", "-c", "--verify", "--at", "1", f"{self.pool}:", self.out)
+        self.assertIn(b"no differences", outcome.stdout)
+        self.assert_same_tree(self.kept[1], self.out)
+        self.run_code(opt.DIFFERS, "verify", "--at", "2", f"{self.pool}:", self.out)
+        self.run_ok("verify", "--at", "1", f"{self.pool}:", self.out)
+
+    def test_pull_and_json_say_the_same(self) -> None:
+        self.small()
+        options = self.world.carrier_options("fake")
+        pulled = self.run_ok("pull", "--json", "--at", "1", *options, self.world.far(f"{self.pool}/", "fake"), self.out)
+        self.assert_same_tree(self.kept[1], self.out)
+        self.assertEqual(summary(pulled)["read_generation"], 1)
+        restored = self.run_ok("restore", "--json", f"{self.pool}/", self.dir / "other")
+        self.assertEqual(summary(restored)["read_generation"], 3)
+        outcome = self.run_code(opt.USAGE, "push", "--at", "1", f"{self.source}/", self.pool)
+        self.assertIn(b"--at", outcome.stderr)
+
+    def test_times(self) -> None:
+        self.source.mkdir()
+        moments = {}
+        for text in ("first", "second", "third"):
+            (self.source / "f").write_text(text)
+            number = self.push()
+            moments[number] = next_second()
+        for number, moment in moments.items():
+            shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+            outcome = self.run_ok("restore", "--at", shown, f"{self.pool}:f", "-")
+            self.assertEqual(outcome.stdout, (self.kept[number] / "f").read_bytes())
+        outcome = self.run_code(opt.PATH, "restore", "--at", "-1h", f"{self.pool}:f", "-")
+        self.assertIn(b"f at generation 0", outcome.stderr, "before the first push there was nothing")
+
+    def test_the_example_brings_back_yesterday(self) -> None:
+        """examples/restore as it stands. Yesterday ends between the pushes, in a time zone made for that."""
+        (self.source / "dir").mkdir(parents=True)
+        (self.source / "dir/f").write_text("yesterday")
+        (self.source / "dir/gone").write_text("gone today")
+        self.push()
+        midnight = next_second() + 1
+        while time.time() < midnight:
+            time.sleep(0.01)
+        (self.source / "dir/f").write_text("today")
+        (self.source / "dir/gone").unlink()
+        self.push()
+        (self.world.dir / "bin/nbackup").symlink_to(BINARY)
+        env = self.world.env() | {"TZ": zone_with_midnight(midnight)}
+        env["PATH"] = f"{self.world.dir}/bin:{env['PATH']}"
+        for when, kept in (([], 2), (["yesterday"], 1)):
+            out = self.dir / f"restored{kept}"
+            done = subprocess.run([EXAMPLES / "restore", f"{self.pool}/dir", out, *when], env=env, capture_output=True,
+                                  check=False, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_same_tree(self.kept[kept] / "dir", out)
+
+
+def summary(outcome: Outcome) -> dict:
+    """The last event of a run with --json."""
+    return json.loads(outcome.stdout.splitlines()[-1])
+
+
+def next_second() -> int:
+    """Waits for the second to end; the one that has ended, in which or before which everything so far happened."""
+    now = int(time.time())
+    while int(time.time()) == now:
+        time.sleep(0.01)
+    return now
+
+
+def zone_with_midnight(moment: int) -> str:
+    """A TZ whose day begins at `moment`."""
+    ahead = -moment % 86_400
+    sign = "-"
+    if ahead > 43_200:
+        ahead, sign = 86_400 - ahead, ""
+    return f"XXX{sign}{ahead // 3600}:{ahead // 60 % 60:02}:{ahead % 60:02}"
+
+
+if __name__ == "__main__":
+    unittest.main()
