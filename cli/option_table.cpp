@@ -335,6 +335,8 @@ constexpr std::array k_options{
     OptionRow{"--root", valued, "DIR", k_serve, k_own, "nothing outside DIR exists for the client",
               set_text<&Settings::root>},
     OptionRow{"--read-only", toggle, "", k_serve, k_own, "refuse to change anything", set_true<&Settings::read_only>},
+    OptionRow{"--append-only", toggle, "", k_serve, k_own, "refuse what takes an earlier state away",
+              set_true<&Settings::append_only>},
 
     // What rsync's users type by habit, and what always holds here.
     OptionRow{"-a,--archive", toggle, "", k_runs, k_hidden, "", accept},

@@ -41,6 +41,7 @@ Result<std::string> real_directory(const std::string& path) {
 Status serve(const Settings& settings, Clock& clock) {
   session::ServeOptions options;
   options.read_only = settings.read_only;
+  options.append_only = settings.append_only;
   options.inactivity = settings.timeout;
   if (settings.root) {
     NB_TRY_ASSIGN(options.root, real_directory(*settings.root));

@@ -106,6 +106,7 @@ struct Settings {
   // serve
   std::optional<std::string> root;
   bool read_only = false;
+  bool append_only = false;
 
   [[nodiscard]] bool has(wire::OpenFlag flag) const { return (flags & flag) != 0; }
 };

@@ -116,6 +116,7 @@ class Server {
     request.transaction = open.transaction;
     request.wait = std::chrono::seconds(open.wait_seconds);
     request.stay_within = m_options.root;
+    request.must_keep_history = m_options.append_only;
     return request;
   }
 
@@ -130,6 +131,9 @@ class Server {
   Status receive_push(const wire::Open& open) {
     if (m_options.read_only && mode_of(open.flags) == SinkMode::commit) {
       return fail(Errc::read_only, "this key may only read (serve --read-only)");
+    }
+    if (m_options.append_only && (open.flags & wire::k_flag_no_history) != 0) {
+      return fail(Errc::read_only, "this key may only add (serve --append-only); push without --no-history");
     }
     NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
     if (!open.secret.empty()) NB_TRY(hash::Secret::from_bytes(open.secret, Errc::protocol));
@@ -148,6 +152,7 @@ class Server {
     SinkOptions options = sink_options(open.flags, m_peer, {rules, *setup.secret});
     options.direction = Direction::sent;
     options.max_delete = open.max_delete;
+    options.always_limits_deletion = m_options.append_only;
     options.wait_readers = std::chrono::seconds(open.wait_readers_seconds);
     options.client = open.client;
     options.listing_credit_bytes = m_options.limits.listing_credit_bytes;

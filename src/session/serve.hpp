@@ -16,6 +16,9 @@ namespace nb::session {
 struct ServeOptions {
   std::optional<std::string> root;  // real absolute path: everything is confined to it, and relative paths start here
   bool read_only = false;           // refuses every push that is not a dry run or a verification
+  // Refuses what would take away an earlier state: a push without history, or to where no set keeps one; one that
+  // deletes more than the usual limit, whatever the client allows.
+  bool append_only = false;
   std::chrono::seconds inactivity{0};
   Limits limits;
   CommandHandler on_command;        // none: every command is Errc::unsupported; keeps to root and read_only by itself

@@ -196,10 +196,13 @@ Status Sink::make_links() {
 }
 
 Status Sink::check_deletions() const {
-  if (m_options.max_delete == k_unlimited) return {};
+  const std::uint64_t usual = std::max(k_free_deletions, m_live_entries / 2);
+  const std::uint64_t most = m_options.always_limits_deletion ? usual : UINT64_MAX;
+  const std::uint64_t asked = m_options.max_delete >= 0             ? static_cast<std::uint64_t>(m_options.max_delete)
+                              : m_options.max_delete == k_unlimited ? UINT64_MAX
+                                                                    : usual;
+  const std::uint64_t limit = std::min(asked, most);
   const std::uint64_t planned = deletions();
-  const std::uint64_t limit = m_options.max_delete >= 0 ? static_cast<std::uint64_t>(m_options.max_delete)
-                                                        : std::max(k_free_deletions, m_live_entries / 2);
   if (planned <= limit) return {};
   return fail(Errc::max_delete, std::to_string(planned) + " entries would go, the limit is " + std::to_string(limit) +
                                     " (--max-delete)");

@@ -38,6 +38,7 @@ struct SinkOptions {
   Direction direction = Direction::received;
   std::uint64_t flags = 0;                // wire::OpenFlag
   std::int64_t max_delete = -2;
+  bool always_limits_deletion = false;  // the usual limit holds whatever max_delete allows
   std::chrono::seconds wait_readers{60};
   std::string client;  // user@host, for the account of the generation
   const filter::Rules* rules = nullptr;

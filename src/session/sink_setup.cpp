@@ -52,16 +52,26 @@ Status check_place(const std::string& path) {
                               "run 'nbackup init' there first if that is meant");
 }
 
+Status check_keeps(const SinkRequest& request, const txn::FileSet* set) {
+  const txn::Lifetime lifetime = set != nullptr ? set->format().lifetime : request.lifetime;
+  if (!request.must_keep_history || request.mode != SinkMode::commit) return {};
+  if (lifetime == txn::Lifetime::permanent) return {};
+  return fail(Errc::read_only, request.destination + " is in no file set, which would keep what is replaced; "
+                                                     "this key may only add (serve --append-only)");
+}
+
 Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, SinkSetup& setup) {
   if (found.is_set) {
     NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
     NB_TRY(check_not_source(request, *setup.set));
     NB_TRY(guard_set(request, found, setup.set.get()));
+    NB_TRY(check_keeps(request, setup.set.get()));
     const bool must_last = request.mode == SinkMode::commit && request.lifetime == txn::Lifetime::permanent;
     if (!must_last || setup.set->format().lifetime == txn::Lifetime::permanent) return {};
     NB_TRY_ASSIGN(found.root, clear_ephemeral(request, std::move(setup.set), clock));
   }
   NB_TRY(guard_set(request, found, nullptr));
+  NB_TRY(check_keeps(request, nullptr));
   if (request.mode != SinkMode::commit) {
     setup.plain_root = std::move(found.root);
     return {};

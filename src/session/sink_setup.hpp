@@ -22,6 +22,7 @@ struct SinkRequest {
   txn::Lifetime lifetime = txn::Lifetime::permanent;  // of a set that has to be made
   std::optional<wire::Id> expected_set;      // the guard: this set, or Errc::guard_set_missing
   std::optional<wire::Id> source_set;        // the set that a pull reads from, where it lies in one
+  bool must_keep_history = false;            // Errc::read_only where a set would not last
   Bytes offered_secret;                      // for a new set
   std::string client;
   txn::TxId transaction{};

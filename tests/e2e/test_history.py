@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a push keeps of the generation before it, as a person finds it without nbackup; and keys that may only add."""
+from __future__ import annotations
+
+import os
+import shutil
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support import tree
+from support.run import Case
+
+
+class Pushing(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+        self.source.mkdir()
+        self.history = self.sink / ".nbackup/history"
+
+    def put(self, name: str, content: bytes) -> Path:
+        path = self.source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def push(self, *options: str) -> None:
+        self.run_ok("push", "--delete", *options, f"{self.source}/", self.sink)
+
+    def generations(self) -> list[int]:
+        return sorted(int(path.name) for path in self.history.iterdir()) if self.history.exists() else []
+
+    def files(self, generation: int) -> Path:
+        return self.history / str(generation) / "files"
+
+
+class Kept(Pushing):
+    def test_replaced_and_deleted_files_are_there_under_their_names(self) -> None:
+        self.put("dir/changed", b"before")
+        self.put("dir/deep/gone", b"gone")
+        self.put("whole/a", b"a"), self.put("whole/sub/b", b"b")
+        os.symlink("target", self.source / "link")
+        self.push()
+        old = tree.snapshot(self.source)
+        self.put("dir/changed", b"after it")
+        (self.source / "dir/deep/gone").unlink()
+        (self.source / "link").unlink()
+        shutil.rmtree(self.source / "whole")
+        self.push()
+        kept = tree.snapshot(self.files(2))
+        for path in (b"dir/changed", b"dir/deep/gone", b"whole", b"whole/a", b"whole/sub", b"whole/sub/b", b"link"):
+            self.assertEqual(tree.compare({path: old[path]}, {path: kept[path]}), [])
+        self.assertEqual(self.generations(), [0, 1, 2])
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_a_run_that_changes_nothing_makes_no_generation(self) -> None:
+        self.put("a", b"a")
+        self.push()
+        self.push()
+        self.assertEqual(self.generations(), [0, 1])
+
+    def test_what_was_renamed_or_changed_only_in_its_metadata_takes_no_space(self) -> None:
+        path = self.put("large", os.urandom(3 << 20))
+        self.push()
+        path.rename(self.source / "renamed")
+        self.push()
+        inode = (self.sink / "renamed").stat().st_ino
+        self.assertEqual((self.files(2) / "large").stat().st_ino, inode)
+        self.put("other", b"with other attributes")
+        self.push()
+        (self.source / "other").chmod(0o600)
+        self.push()
+        self.assertFalse(self.files(4).exists())
+
+    def test_without_history_nothing_is_kept(self) -> None:
+        self.put("a", b"before")
+        self.push("--no-history")
+        self.put("a", b"after that")
+        self.push("--no-history")
+        self.assertEqual(self.generations(), [])
+        self.assert_same_tree(self.source, self.sink)
+        self.assert_clean(self.sink)
+
+    def test_a_pull_keeps_none(self) -> None:
+        self.put("a", b"before")
+        self.push()
+        back = self.dir / "back"
+        self.run_ok("pull", f"{self.sink}/", back)
+        self.put("a", b"after that")
+        self.push()
+        self.run_ok("pull", f"{self.sink}/", back)
+        self.assertFalse((back / ".nbackup").exists())
+        self.assert_same_tree(self.source, back)
+
+
+class AppendOnly(Pushing):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = self.dir / "pool"
+        self.pool.mkdir()
+        self.sink = self.pool / "set"
+        self.history = self.sink / ".nbackup/history"
+        forced = self.world.script(
+            "forced", f"#!/bin/sh\nexec {os.environ['NBACKUP']} serve --append-only --root {self.pool}\n")
+        self.far = ["-e", str(self.world.fake_rsh), "--remote-path", str(forced)]
+        self.put("a", b"before")
+        self.run_ok("push", *self.far, f"{self.source}/", "nbtest:set")
+
+    def refused(self, code: int, *words: str) -> None:
+        before = tree.snapshot(self.pool)
+        self.run_code(code, "push", *self.far, *words)
+        self.assert_same_tree(before, self.pool)
+
+    def test_adds_and_restores(self) -> None:
+        self.put("a", b"after that")
+        self.put("b", b"new")
+        self.run_ok("push", "--delete", *self.far, f"{self.source}/", "nbtest:set")
+        self.assertEqual((self.files(2) / "a").read_bytes(), b"before")
+        self.run_ok("pull", *self.far, "nbtest:set/", self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back")
+
+    def test_refuses_no_history(self) -> None:
+        self.put("a", b"after that")
+        self.refused(opt.IO, "--no-history", f"{self.source}/", "nbtest:set")
+
+    def test_refuses_where_nothing_would_be_kept(self) -> None:
+        (self.pool / "plain").write_bytes(b"precious")
+        self.refused(opt.IO, str(self.put("plain", b"other")), "nbtest:plain")
+        self.refused(opt.IO, str(self.source / "plain"), "nbtest:new")
+
+    def test_a_single_file_within_the_set_is_kept(self) -> None:
+        self.put("a", b"after that")
+        self.run_ok("push", *self.far, str(self.source / "a"), "nbtest:set/")
+        self.assertEqual((self.files(2) / "a").read_bytes(), b"before")
+
+    def test_the_limit_of_deletions_holds(self) -> None:
+        for number in range(1200):
+            self.put(f"many/{number}", b"")
+        self.run_ok("push", *self.far, f"{self.source}/", "nbtest:set")
+        shutil.rmtree(self.source / "many")
+        for limit in ("-1", "5000"):
+            self.refused(opt.MAX_DELETE, "--delete", "--max-delete", limit, f"{self.source}/", "nbtest:set")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The account of a generation and its changes as bytes from a damaged disk. The first byte chooses: 0 is a whole list of
+// changes, anything else one record. What decodes must encode to something that decodes to the same.
+#include <cstdint>
+#include <cstdlib>
+
+#include "fs/sim_directory.hpp"
+#include "txn/change_list.hpp"
+
+namespace {
+
+using namespace nb;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+void whole_list(ByteView data) {
+  const fs::SimFileSystem disk;
+  const auto root = disk.root();
+  {
+    const auto file = root->create_file("changes");
+    check(file.has_value() && (*file)->write_at(0, data).has_value());
+  }
+  static_cast<void>(txn::read_changes(*root, "changes", {8, 7}, [](const txn::Change&) -> Status { return {}; }));
+}
+
+template <class Decode>
+void one_record(ByteView data, const Decode& decode) {
+  const auto value = decode(data);
+  if (!value) return;
+  const Bytes again = txn::encode(*value);
+  const auto second = decode(again);
+  check(second.has_value() && txn::encode(*second) == again);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  if (size == 0) return 0;
+  const ByteView data = std::as_bytes(std::span(bytes + 1, size - 1));
+  if (bytes[0] == 0) {
+    whole_list(data);
+  } else {
+    one_record(data, txn::decode_generation);
+    one_record(data, txn::decode_changes_header);
+    one_record(data, txn::decode_change);
+  }
+  return 0;
+}
