@@ -7,12 +7,20 @@
 #include "base/text.hpp"
 #include "cli/look.hpp"
 #include "cli/option_table.hpp"
+#include "cli/prune.hpp"
 #include "cli/rollback.hpp"
 #include "cli/when.hpp"
 #include "cli/zone.hpp"
 
 namespace nb::cli {
 namespace {
+
+constexpr std::string_view k_prune_options =
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --dry-run --json "
+    "--quiet --verbose --wait --wait-readers";
+constexpr std::string_view k_policy_options =
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --default --json "
+    "--quiet --wait";
 
 constexpr std::array k_rows{
     HostCommandRow{CommandId::generations, Right::read, "--json", run_generations},
@@ -21,6 +29,8 @@ constexpr std::array k_rows{
     HostCommandRow{CommandId::rollback, Right::decide, "--dry-run --itemize-changes --json --to --wait --wait-readers",
                    run_rollback},
     HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
+    HostCommandRow{CommandId::prune, Right::decide, k_prune_options, run_prune, prune_only_looks},
+    HostCommandRow{CommandId::policy, Right::decide, k_policy_options, run_policy, policy_only_looks},
 };
 
 // Options whose value is a WHEN.
@@ -108,15 +118,15 @@ Result<HostRequest> parse_host_words(const std::vector<std::string>& words) {
   return request;
 }
 
-Status check_right(const HostCommandRow& row, const ServeRights& rights) {
-  if (row.needs == Right::read || !rights.read_only) return {};
+Status check_right(const HostCommandRow& row, const Settings& settings, const ServeRights& rights) {
+  if (row.right_for(settings) == Right::read || !rights.read_only) return {};
   return fail(Errc::read_only, std::string(command_row(row.id).name) + ": this key may only read (serve --read-only)");
 }
 
 Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,
                                 session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(HostRequest request, parse_host_words(command.words));
-  NB_TRY(check_right(*request.row, rights));
+  NB_TRY(check_right(*request.row, request.job.settings, rights));
   show_times_by(command.zone);
   request.job.stay_within = rights.root;
   request.job.client = command.client;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run where the file set lies: generations, ls, cat, diff, rollback. The table here says which there are, who may
+// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy. The table here says
+// which there are, who may
 // have them run, and which of their options travel. On this machine they run in this process; on a host, in the
 // `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
 #pragma once
@@ -43,6 +44,12 @@ struct HostCommandRow {
   Right needs;
   std::string_view options;  // that travel, in their long form, blanks between
   Result<int> (*run)(const HostJob& job, session::CommandOutput& output, Clock& clock);
+  // With these settings the right to read is enough. Null: with none.
+  bool (*only_looks)(const Settings& settings) = nullptr;
+
+  [[nodiscard]] Right right_for(const Settings& settings) const {
+    return only_looks != nullptr && only_looks(settings) ? Right::read : needs;
+  }
 };
 
 std::span<const HostCommandRow> host_command_table();
@@ -60,8 +67,8 @@ struct HostRequest {
 };
 Result<HostRequest> parse_host_words(const std::vector<std::string>& words);
 
-// Errc::read_only if `rights` do not cover what `row` needs.
-Status check_right(const HostCommandRow& row, const ServeRights& rights);
+// Errc::read_only if `rights` do not cover what `row` needs for this.
+Status check_right(const HostCommandRow& row, const Settings& settings, const ServeRights& rights);
 
 // Server: what a Command message asks for, as far as `rights` go.
 Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,

@@ -171,6 +171,45 @@ std::string json_status_row(const StatusRow& row) {
   return dump(event);
 }
 
+std::string json_decision(const txn::Decision& decision) {
+  Json event = event_of("decision");
+  event["generation"] = decision.generation.number;
+  event["time_ns"] = decision.generation.time_ns;
+  event["keep"] = decision.fate == txn::Fate::keep;
+  event["reasons"] = decision.reasons;
+  return dump(event);
+}
+
+std::string json_pruned(const PruneSummary& summary) {
+  Json event = event_of("pruned");
+  event["set"] = escape(summary.root_path);
+  event["policy"] = summary.policy;
+  event["dropped"] = summary.dropped;
+  event["kept"] = summary.kept;
+  event["dry_run"] = summary.dry_run;
+  return dump(event);
+}
+
+std::string json_policy(const txn::RetentionPolicy& policy, bool is_own) {
+  Json event = event_of("policy");
+  event["default"] = !is_own;
+  const auto add = [&event](const char* name, std::uint64_t count) {
+    if (count == txn::k_keep_all) {
+      event[name] = "all";
+    } else {
+      event[name] = count;
+    }
+  };
+  add("last", policy.last);
+  add("hourly", policy.hourly);
+  add("daily", policy.daily);
+  add("weekly", policy.weekly);
+  add("monthly", policy.monthly);
+  add("yearly", policy.yearly);
+  event["within_seconds"] = policy.within_seconds;
+  return dump(event);
+}
+
 std::string json_generation(const txn::Generation& generation) {
   const txn::RunAccount& account = generation.account;
   Json event = event_of("generation");

@@ -10,6 +10,7 @@
 #include "cache/upkeep.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
+#include "txn/retention.hpp"
 #include "txn/generation.hpp"
 
 namespace nb::cli {
@@ -30,6 +31,18 @@ std::string json_generation(const txn::Generation& generation);
 std::string json_listed(const wire::Entry& entry, const RelPath& path);
 std::string json_cache_use(const cache::ClientUse& use, const std::string& path);
 std::string json_cache_pruned(const cache::Pruned& gone);
+
+// What a prune came to.
+struct PruneSummary {
+  std::string root_path;
+  std::string policy;   // in words
+  std::size_t dropped = 0;
+  std::size_t kept = 0;
+  bool dry_run = false;
+};
+std::string json_decision(const txn::Decision& decision);
+std::string json_pruned(const PruneSummary& summary);
+std::string json_policy(const txn::RetentionPolicy& policy, bool is_own);
 
 enum class JsonProgress : std::uint8_t { off, on };
 

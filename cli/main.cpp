@@ -34,6 +34,8 @@ void install_signals_for(CommandId command) {
     case CommandId::ls:
     case CommandId::cat:
     case CommandId::diff:
+    case CommandId::prune:
+    case CommandId::policy:
       return;  // short, or safe to interrupt anywhere
   }
 }
@@ -108,6 +110,8 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::cat:
     case CommandId::diff:
     case CommandId::rollback:
+    case CommandId::prune:
+    case CommandId::policy:
       return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;

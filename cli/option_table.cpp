@@ -27,17 +27,21 @@ constexpr CommandMask k_ls = mask_of(CommandId::ls);
 constexpr CommandMask k_diff = mask_of(CommandId::diff);
 constexpr CommandMask k_rollback = mask_of(CommandId::rollback);
 constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff | k_rollback;
+constexpr CommandMask k_prune = mask_of(CommandId::prune);
+constexpr CommandMask k_policy = mask_of(CommandId::policy);
+constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks;
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = 0x1FFFF;
+constexpr CommandMask k_all = (1U << 19) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
 constexpr const char* k_link = "Connection and waiting";
 constexpr const char* k_output = "Output";
 constexpr const char* k_own = "Options";
+constexpr const char* k_keep = "What stays";
 constexpr const char* k_hidden = "";
 constexpr std::size_t k_any_number = std::numeric_limits<std::size_t>::max();
 
@@ -117,6 +121,28 @@ Status set_bench_time(Settings& settings, Text value) {
   NB_TRY_ASSIGN(settings.bench_time, parse_seconds(value));
   if (settings.bench_time.count() >= 1 && settings.bench_time <= k_most) return {};
   return fail(Errc::usage, "'" + escape(value) + "' is not a time to measure in: 1 to 3600 seconds");
+}
+
+Result<std::uint64_t> parse_keep_count(Text value) {
+  if (value == "all") return txn::k_keep_all;
+  const auto number = parse_u64(value);
+  if (!number) return fail(Errc::usage, "'" + escape(value) + "' is not a number of generations, nor 'all'");
+  return *number;
+}
+
+template <std::uint64_t txn::RetentionPolicy::*rule>
+Status set_keep(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(const std::uint64_t count, parse_keep_count(value));
+  if (!settings.keep) settings.keep.emplace();
+  (*settings.keep).*rule = count;
+  return {};
+}
+
+Status set_keep_within(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(const std::chrono::seconds age, parse_age(value));
+  if (!settings.keep) settings.keep.emplace();
+  settings.keep->within_seconds = static_cast<std::uint64_t>(age.count());
+  return {};
 }
 
 Status accept(Settings&, Text) { return {}; }
@@ -227,15 +253,16 @@ constexpr std::array k_options{
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
     OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
-    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback, k_link,
+    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy, k_link,
               "wait for another writer of the set", set_seconds<&Settings::wait>},
-    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback, k_link, "wait for readers at the commit (60)",
+    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback | k_prune, k_link,
+              "wait for readers at the commit (60)",
               set_seconds<&Settings::wait_readers>},
 
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy, k_output, "print nothing but errors and warnings",
+    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy, k_output, "print nothing but errors and warnings",
               set_true<&Settings::quiet>},
     OptionRow{"-q,--quiet", toggle, "", k_bench, k_output, "print nothing but the result and errors",
               set_true<&Settings::quiet>},
@@ -246,8 +273,9 @@ constexpr std::array k_options{
               set_progress<ProgressChoice::always>},
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
-    OptionRow{"--json", toggle, "", k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback,
-              k_output, "one JSON object a line on standard output",
+    OptionRow{"--json", toggle, "",
+              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy, k_output,
+              "one JSON object a line on standard output",
               set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
@@ -279,6 +307,24 @@ constexpr std::array k_options{
               set_max_age},
     OptionRow{"--forget", toggle, "", k_status, k_own, "remove DEST from this client's memory",
               set_true<&Settings::forget>},
+    OptionRow{"--keep-last", valued, "N", k_keeps, k_keep, "the N newest generations; all: no limit",
+              set_keep<&txn::RetentionPolicy::last>},
+    OptionRow{"--keep-hourly", valued, "N", k_keeps, k_keep, "the newest of each of the N newest hours",
+              set_keep<&txn::RetentionPolicy::hourly>},
+    OptionRow{"--keep-daily", valued, "N", k_keeps, k_keep, "the same for days", set_keep<&txn::RetentionPolicy::daily>},
+    OptionRow{"--keep-weekly", valued, "N", k_keeps, k_keep, "for weeks (ISO 8601)",
+              set_keep<&txn::RetentionPolicy::weekly>},
+    OptionRow{"--keep-monthly", valued, "N", k_keeps, k_keep, "for months",
+              set_keep<&txn::RetentionPolicy::monthly>},
+    OptionRow{"--keep-yearly", valued, "N", k_keeps, k_keep, "for years", set_keep<&txn::RetentionPolicy::yearly>},
+    OptionRow{"--keep-within", valued, "AGE", k_keeps, k_keep,
+              "all that are at most AGE older than the\nnewest: 36h, 30d, 8w", set_keep_within},
+    OptionRow{"--default", toggle, "", k_policy, k_keep, "forget the set's own policy: the last 7 and all\nwithin 30 days",
+              set_true<&Settings::default_policy>},
+    OptionRow{"-n,--dry-run", toggle, "", k_prune, k_own, "say what would go and why, change nothing",
+              set_flag<wire::k_flag_dry_run>},
+    OptionRow{"-v,--verbose", toggle, "", k_prune, k_own, "name each generation, and why it stays or goes",
+              add_verbosity},
     OptionRow{"--seconds", valued, "N", k_bench, k_own, "how long it may take (60)", set_bench_time},
     OptionRow{"--save", toggle, "", k_bench, k_own, "remember the order of algorithms for this host",
               set_true<&Settings::save>},
@@ -343,6 +389,8 @@ constexpr std::array k_commands{
     CommandRow{CommandId::cat, "cat", "POOL:PATH", "write a file of a set out, as it is or was", 1, 1},
     CommandRow{CommandId::diff, "diff", "POOL[:PATH]", "what changed between two generations", 1, 1},
     CommandRow{CommandId::rollback, "rollback", "POOL", "make an old generation the live tree, as a new one", 1, 1},
+    CommandRow{CommandId::prune, "prune", "POOL", "drop the generations that no rule keeps", 1, 1},
+    CommandRow{CommandId::policy, "policy", "POOL", "show or set which generations a set keeps", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

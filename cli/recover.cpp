@@ -31,6 +31,7 @@ std::string outcome(const txn::RecoveryReport& report) {
     case txn::RecoveryAction::nothing: return "nothing to recover";
     case txn::RecoveryAction::completed: return "the interrupted commit was completed";
     case txn::RecoveryAction::rolled_back: return "the interrupted commit was undone";
+    case txn::RecoveryAction::thinned: return "the interrupted dropping of generations was completed";
     case txn::RecoveryAction::journal_removed: return "the commit was complete; its journal was removed";
   }
   return "recovered";

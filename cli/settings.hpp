@@ -10,13 +10,14 @@
 
 #include "codec/compression.hpp"
 #include "ssh/security.hpp"
+#include "txn/retention.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  rollback
+  rollback, prune, policy
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -83,6 +84,10 @@ struct Settings {
   std::optional<std::string> to;
   bool long_form = false;
   bool recursive = false;
+
+  // prune, policy, init
+  std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
+  bool default_policy = false;
 
   // bench
   std::chrono::seconds bench_time{60};

@@ -15,6 +15,7 @@
 #include "txn/small_file.hpp"
 #include "txn/stage.hpp"
 #include "txn/text_record.hpp"
+#include "txn/thin.hpp"
 
 namespace nb::txn {
 namespace {
@@ -25,7 +26,8 @@ constexpr std::string_view k_secret_title = "nbackup secret";
 constexpr std::array k_known_names{
     std::string_view("conflict"), k_format_name,      std::string_view("head"),    k_head_new_name,
     std::string_view("history"),  k_journal_name,     k_journal_new_name,          k_journal_undo_name,
-    k_lock_name,                  k_secret_name,      k_stages_name,
+    k_lock_name,                  k_policy_name,      k_policy_new_name,           k_secret_name,
+    k_stages_name,
 };
 
 bool is_known(std::string_view name) {
@@ -183,6 +185,8 @@ Status FileSet::reload() {
 }
 
 Result<bool> FileSet::needs_recovery() {
+  NB_TRY_ASSIGN(const bool thinning, is_thinning(*this));
+  if (thinning) return true;
   NB_TRY_ASSIGN(const std::optional<fs::Stat> undoing, find_name(*m_control, k_journal_undo_name));
   if (undoing) return true;
   NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(*m_control, k_journal_name));

@@ -29,7 +29,7 @@ class FileSet {
   [[nodiscard]] const hash::Secret& secret() const { return m_secret; }
   // Reads head again, after a lock was taken or a recovery ran.
   Status reload();
-  // Whether a commit was interrupted: a journal stands that head does not name as done.
+  // Whether a commit was interrupted (a journal stands that head does not name as done) or the dropping of generations.
   [[nodiscard]] Result<bool> needs_recovery();
   // Ephemeral sets: removes the control directory. Nothing of it may be needed any more.
   Status remove_control();

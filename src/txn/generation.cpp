@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/generation.hpp"
 
+#include "base/text.hpp"
 #include "txn/text_record.hpp"
 
 namespace nb::txn {
@@ -36,6 +37,14 @@ void put_change(ByteWriter& out, const OldMetadata& change) {
   out.u8(change.shared ? 1 : 0);
 }
 
+// Of an entry of the tree, or of an anchor.
+Result<RelPath> get_kept_path(ByteReader& in) {
+  NB_TRY_ASSIGN(const std::string text, in.string(k_max_path_bytes));
+  NB_TRY_ASSIGN(RelPath path, RelPath::parse(text, Errc::bad_set));
+  if (has_reserved_name(text) && !is_anchor(path)) return in.bad("path inside the control directory");
+  return path;
+}
+
 Result<bool> get_flag(ByteReader& in) {
   NB_TRY_ASSIGN(const std::uint8_t flag, in.u8());
   if (flag > 1) return in.bad("bad flag");
@@ -51,14 +60,15 @@ Result<Change> get_absent(ByteReader& in) {
 
 Result<Change> get_kept(ByteReader& in) {
   KeptEntry change;
-  NB_TRY_ASSIGN(change.path, get_entry_path(in));
+  NB_TRY_ASSIGN(change.path, get_kept_path(in));
+  if (change.path.is_root()) return in.bad("the root cannot be moved");
   NB_TRY_ASSIGN(change.type, get_type(in));
   return change;
 }
 
 Result<Change> get_old_metadata(ByteReader& in) {
   OldMetadata change;
-  NB_TRY_ASSIGN(change.path, get_path(in));
+  NB_TRY_ASSIGN(change.path, get_kept_path(in));
   NB_TRY_ASSIGN(change.metadata, get_metadata(in));
   NB_TRY_ASSIGN(change.shared, get_flag(in));
   return change;
@@ -156,6 +166,11 @@ Result<ChangesHeader> decode_changes_header(ByteView data) {
   NB_TRY_ASSIGN(header.generation, in.varint());
   NB_TRY_ASSIGN(header.previous, in.varint());
   return header;
+}
+
+bool is_anchor(const RelPath& path) {
+  const std::optional<std::uint64_t> number = parse_u64(path.name());
+  return path.parent().str() == k_control_name && number && std::to_string(*number) == path.name();
 }
 
 const RelPath& path_of(const Change& change) {

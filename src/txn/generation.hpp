@@ -47,6 +47,10 @@ struct OldMetadata {
 };
 using Change = std::variant<Absent, KeptEntry, OldMetadata>;
 
+// A file that lost its path when lists were merged, while what was said of its inode goes for other names of it: a
+// KeptEntry and a shared OldMetadata of ".nbackup/<number>", which is no path of any tree (docs/formats.md, "Anchors").
+[[nodiscard]] bool is_anchor(const RelPath& path);
+
 // The first record of `changes`.
 struct ChangesHeader {
   std::uint64_t generation = 0;

@@ -202,11 +202,12 @@ Status Prepare::check_metadata(const JournalOp& op) {
   return {};
 }
 
-Status Prepare::hold_reserve() {
-  fs::Directory& top = *m_stage.directories.top;
-  NB_TRY(remove_if_there(top, k_reserve_name));
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, top.create_file(k_reserve_name));
+Status hold_reserve_in(fs::Directory& directory) {
+  NB_TRY(remove_if_there(directory, k_reserve_name));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.create_file(k_reserve_name));
   return file->write_at(0, reserve_content());
 }
+
+Status Prepare::hold_reserve() { return hold_reserve_in(*m_stage.directories.top); }
 
 }  // namespace nb::txn

@@ -14,6 +14,9 @@ namespace nb::txn {
 // What closes an opened directory again, by path: of its operations that have no end of their own.
 using Closers = std::multimap<std::string, OpenUp>;
 
+// Makes the file `reserve` in `directory`, in place of one that is there.
+Status hold_reserve_in(fs::Directory& directory);
+
 class Prepare {
  public:
   Prepare(FileSet& set, Stage& stage) : m_set(set), m_stage(stage), m_live(set.root()) {}

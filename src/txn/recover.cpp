@@ -4,6 +4,7 @@
 #include "txn/apply_lock.hpp"
 #include "txn/commit.hpp"
 #include "txn/small_file.hpp"
+#include "txn/thin.hpp"
 
 namespace nb::txn {
 namespace {
@@ -85,9 +86,11 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
 
 }  // namespace
 
-Result<RecoveryReport> recover(FileSet& set, const WriterLock&, Clock& clock, const GoOn& go_on) {
+Result<RecoveryReport> recover(FileSet& set, const WriterLock& writer, Clock& clock, const GoOn& go_on) {
   NB_TRY(set.reload());
   RecoveryReport nothing;
+  NB_TRY_ASSIGN(const bool thinned, finish_thinning(set, writer, clock, go_on));
+  if (thinned) nothing.action = RecoveryAction::thinned;
   nothing.generation = set.head().generation;
   NB_TRY_ASSIGN(const std::optional<Standing> standing, find_journal(set));
   if (!standing) return nothing;

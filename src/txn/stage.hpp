@@ -62,6 +62,8 @@ struct Stage {
 // First of all after a failed sync: the stage must never be used again. An error if nothing keeps a later run from it,
 // which then has only its own sync of what it adopts (sync_stage).
 Status poison(FileSet& set, const TxId& id, fs::Directory& stage);
+// Removes tx/<name> and everything in it, little by little.
+Status remove_stage(fs::Directory& stages, const std::string& name);
 // Removes everything under tx/ and what a crash left of temporary files. The caller has made sure that no journal
 // needs it.
 Status remove_stages(fs::Directory& control);

@@ -97,7 +97,7 @@ class Transaction {
 };
 
 // --- Recovery --------------------------------------------------------------------------------------------------------
-enum class RecoveryAction : std::uint8_t { nothing, completed, rolled_back, journal_removed };
+enum class RecoveryAction : std::uint8_t { nothing, completed, rolled_back, journal_removed, thinned };
 
 struct RecoveryReport {
   RecoveryAction action = RecoveryAction::nothing;
@@ -105,7 +105,8 @@ struct RecoveryReport {
   std::vector<RelPath> conflicts;
 };
 
-// Finishes an interrupted commit, or undoes it if it cannot be completed. Idempotent; safe to interrupt.
+// Finishes an interrupted commit, or undoes it if it cannot be completed; finishes an interrupted dropping of
+// generations (`thinned`, unless there was a commit as well). Idempotent; safe to interrupt.
 // Errc::recovery_failed if neither works: the journal stays. Only its wait for readers, before it changes anything, can
 // be ended by `go_on`.
 Result<RecoveryReport> recover(FileSet& set, const WriterLock& lock, Clock& clock, const GoOn& go_on = {});

@@ -25,6 +25,8 @@ Status empty_slots(fs::Directory& stage, const std::string& name) {
   return unless_gone(stage.remove_directory(name));
 }
 
+}  // namespace
+
 // A stage that is half removed must not pass for resume data: the log goes first, and the mark of a poisoned one last.
 Status remove_stage(fs::Directory& stages, const std::string& name) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stage, stages.open_directory(name));
@@ -41,8 +43,6 @@ Status remove_stage(fs::Directory& stages, const std::string& name) {
   NB_TRY(remove_if_there(*stage, k_poisoned_name));
   return unless_gone(stages.remove_directory(name));
 }
-
-}  // namespace
 
 Status remove_stages(fs::Directory& control) {
   NB_TRY(remove_if_there(control, k_journal_new_name));

@@ -117,11 +117,11 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
   const HostCommandRow looks{CommandId::ls, Right::read, "", nullptr};
   const HostCommandRow decides{CommandId::ls, Right::decide, "", nullptr};
   ServeRights rights;
-  CHECK(check_right(looks, rights));
-  CHECK(check_right(decides, rights));
+  CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(decides, {}, rights));
   rights.read_only = true;
-  CHECK(check_right(looks, rights));
-  CHECK(check_right(decides, rights).error().code == Errc::read_only);
+  CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(decides, {}, rights).error().code == Errc::read_only);
   for (const CommandId id : {CommandId::generations, CommandId::ls, CommandId::cat, CommandId::diff}) {
     CHECK(row(id).needs == Right::read);
   }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "txn/prune.hpp"
+
+#include "base/failpoint.hpp"
+#include "hash/digest.hpp"
+#include "txn/history.hpp"
+#include "txn/set_files.hpp"
+#include "txn/small_file.hpp"
+#include "txn/text_record.hpp"
+
+namespace nb::txn {
+namespace {
+
+constexpr std::string_view k_title = "nbackup judged";
+constexpr std::string_view k_judged_name = "judged";
+constexpr std::string_view k_judged_new_name = "judged.new";
+
+// Up to so many generations are looked through after every commit.
+constexpr std::uint64_t k_few = 64;
+constexpr std::uint64_t k_new_share = 8;
+constexpr std::int64_t k_day_ns = 86'400LL * 1'000'000'000;
+
+// history/judged: when the policy was last applied to a set of many generations. It saves work and decides nothing: where
+// it is missing or damaged the work is done.
+struct Judged {
+  std::uint64_t policy = 0;      // check of what was applied
+  std::uint64_t generation = 0;  // the live one then
+  std::uint64_t kept = 0;        // how many stayed
+  std::int64_t time_ns = 0;
+};
+
+Bytes encode(const Judged& judged) {
+  TextRecordWriter out(k_title);
+  out.number("policy", judged.policy);
+  out.number("generation", judged.generation);
+  out.number("kept", judged.kept);
+  out.line("time", std::to_string(judged.time_ns));
+  return out.finish();
+}
+
+Result<Judged> decode_judged(ByteView data) {
+  NB_TRY_ASSIGN(TextRecordReader in, TextRecordReader::open(data, k_title));
+  Judged judged;
+  NB_TRY_ASSIGN(judged.policy, in.number("policy"));
+  NB_TRY_ASSIGN(judged.generation, in.number("generation"));
+  NB_TRY_ASSIGN(judged.kept, in.number("kept"));
+  NB_TRY_ASSIGN(judged.time_ns, in.signed_number("time"));
+  NB_TRY(in.finish());
+  return judged;
+}
+
+std::int64_t now_of(const Clock& clock) { return clock.wall().time_since_epoch().count(); }
+
+bool is_due(const std::optional<Judged>& last, const Judged& now) {
+  if (!last || last->policy != now.policy || last->generation > now.generation) return true;
+  const std::uint64_t fresh = now.generation - last->generation;
+  if (last->kept + fresh <= k_few || fresh * k_new_share >= last->kept) return true;
+  // A clock that was set back must not put it off.
+  return now.time_ns < last->time_ns || now.time_ns - last->time_ns >= k_day_ns;
+}
+
+// Not synced: one that is lost costs nothing but looking.
+Status remember(fs::Directory& history, const Judged& judged) {
+  NB_TRY(remove_if_there(history, k_judged_new_name));
+  {
+    NB_TRY_ASSIGN(const auto file, history.create_file(k_judged_new_name));
+    NB_TRY(file->write_at(0, encode(judged)));
+  }
+  return history.rename(k_judged_new_name, history, k_judged_name, fs::RenameMode::replace);
+}
+
+}  // namespace
+
+Result<std::optional<RetentionPolicy>> read_policy(FileSet& set) {
+  const Result<Bytes> data = read_small_file(set.control(), k_policy_name);
+  if (!data && data.error().code == Errc::not_found) return std::optional<RetentionPolicy>();
+  NB_TRY(data);
+  NB_TRY_ASSIGN(const RetentionPolicy policy, decode_policy(*data));
+  return std::optional<RetentionPolicy>(policy);
+}
+
+Status write_policy(FileSet& set, const WriterLock&, const std::optional<RetentionPolicy>& policy) {
+  fs::Directory& control = set.control();
+  NB_TRY(remove_if_there(control, k_policy_new_name));
+  if (policy) {
+    NB_TRY(write_new_file(control, k_policy_new_name, encode(*policy)));
+    NB_FAILPOINT("txn.policy.written");
+    NB_TRY(control.rename(k_policy_new_name, control, k_policy_name, fs::RenameMode::replace));
+  } else {
+    NB_TRY(remove_if_there(control, k_policy_name));
+  }
+  return control.sync();
+}
+
+Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPolicy& policy, Clock& clock) {
+  NB_TRY_ASSIGN(const History history, History::open(set));
+  std::vector<DatedGeneration> generations;
+  std::vector<std::uint64_t> damaged;
+  for (const std::uint64_t number : history.numbers()) {
+    const Result<Generation> account = history.read(number);
+    if (!account) damaged.push_back(number);
+    generations.push_back({number, account ? account->time_ns : 0});
+  }
+  std::vector<Decision> decisions = decide(generations, policy, now_of(clock));
+  auto next = damaged.begin();
+  for (Decision& each : decisions) {
+    if (next == damaged.end() || *next != each.generation.number) continue;
+    ++next;
+    if (each.fate == Fate::drop) each.reasons = {"its account cannot be read"};
+    each.fate = Fate::keep;
+  }
+  return decisions;
+}
+
+std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions) {
+  std::vector<std::uint64_t> numbers;
+  for (const Decision& each : decisions) {
+    if (each.fate == Fate::drop) numbers.push_back(each.generation.number);
+  }
+  return numbers;
+}
+
+Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Clock& clock, const ThinOptions& options) {
+  ThinReport nothing;
+  if (set.format().lifetime == Lifetime::ephemeral) return nothing;
+  const auto history = set.control().open_directory(k_history_name);
+  if (!history && history.error().code == Errc::not_found) return nothing;
+  NB_TRY(history);
+  NB_TRY_ASSIGN(const std::optional<RetentionPolicy> stored, read_policy(set));
+  const RetentionPolicy policy = stored.value_or(default_policy());
+  std::optional<Judged> last;
+  if (const auto data = read_small_file(**history, k_judged_name)) {
+    if (const auto read = decode_judged(*data)) last = *read;
+  }
+  Judged now{hash::check_of(encode(policy)), set.head().generation, 0, now_of(clock)};
+  if (last && !is_due(last, now)) return nothing;
+  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, policy, clock));
+  const std::vector<std::uint64_t> numbers = dropped_by(decisions);
+  ThinReport report;
+  if (!numbers.empty()) {
+    NB_TRY_ASSIGN(report, drop_generations(set, lock, clock, numbers, options));
+  }
+  now.kept = decisions.size() - report.dropped.size();
+  if (now.kept > k_few) {
+    NB_TRY(remember(**history, now));
+  } else if (last) {
+    NB_TRY(remove_if_there(**history, k_judged_name));
+  }
+  return report;
+}
+
+}  // namespace nb::txn
