@@ -119,8 +119,11 @@ Result<HostRequest> parse_host_words(const std::vector<std::string>& words) {
 }
 
 Status check_right(const HostCommandRow& row, const Settings& settings, const ServeRights& rights) {
-  if (row.right_for(settings) == Right::read || !rights.read_only) return {};
-  return fail(Errc::read_only, std::string(command_row(row.id).name) + ": this key may only read (serve --read-only)");
+  const std::string name = command_row(row.id).name;
+  if (row.right_for(settings) == Right::read) return {};
+  if (rights.read_only) return fail(Errc::read_only, name + ": this key may only read (serve --read-only)");
+  if (rights.append_only) return fail(Errc::read_only, name + ": this key may only add (serve --append-only)");
+  return {};
 }
 
 Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,

@@ -46,7 +46,7 @@ Status serve(const Settings& settings, Clock& clock) {
   if (settings.root) {
     NB_TRY_ASSIGN(options.root, real_directory(*settings.root));
   }
-  const ServeRights rights{options.root, options.read_only};
+  const ServeRights rights{options.root, options.read_only, options.append_only};
   options.on_command = [&](const wire::Command& command, session::CommandOutput& output) {
     return answer_host_command(command, rights, output, clock);
   };

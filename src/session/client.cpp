@@ -9,6 +9,7 @@
 #include "session/past_source.hpp"
 #include "session/pull_setup.hpp"
 #include "session/run_options.hpp"
+#include "session/sink_history.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
 #include "transport/retry.hpp"
@@ -195,6 +196,8 @@ class Run {
       // The new generation stands; the next run clears what is left.
       const Status cleaned = setup.transaction->clean_up();
       if (!cleaned) reporter.notice("what is no longer needed could not be removed: " + cleaned.error().message());
+      settle_history(setup, result, RunHistory::kept, [&reporter](const std::string& text) { reporter.notice(text); },
+                     m_clock);
     }
     RunReport report;
     report.result = result;

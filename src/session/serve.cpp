@@ -7,6 +7,7 @@
 #include "session/handshake.hpp"
 #include "session/past_source.hpp"
 #include "session/run_options.hpp"
+#include "session/sink_history.hpp"
 #include "session/sink_setup.hpp"
 #include "session/source_setup.hpp"
 #include "txn/locate.hpp"
@@ -163,6 +164,9 @@ class Server {
     if (!result) return tl::make_unexpected(result.error());
     // The client has its answer; emptying the trash is nobody's business but ours.
     if (setup.transaction) static_cast<void>(setup.transaction->clean_up());
+    const bool unwanted = (open.flags & wire::k_flag_no_history) != 0;
+    settle_history(setup, *result, unwanted ? RunHistory::not_wanted : RunHistory::kept,
+                   [this](const std::string& text) { m_reporter.notice(text); }, m_clock);
     return {};
   }
 

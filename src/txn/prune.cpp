@@ -149,4 +149,12 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
   return report;
 }
 
+Result<ThinReport> drop_predecessor(FileSet& set, const WriterLock& lock, Clock& clock, const ThinOptions& options) {
+  NB_TRY_ASSIGN(const History history, History::open(set));
+  if (!history.has(set.head().generation)) return ThinReport();
+  NB_TRY_ASSIGN(const Generation live, history.read(set.head().generation));
+  if (!live.previous) return ThinReport();
+  return drop_generations(set, lock, clock, {*live.previous}, options);
+}
+
 }  // namespace nb::txn

@@ -26,4 +26,8 @@ std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions);
 Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Clock& clock,
                                       const ThinOptions& options = {});
 
+// After a commit of a run whose predecessor is not to be kept: the generation before the live one goes, exactly as by a
+// prune, so that earlier ones stay what they are.
+Result<ThinReport> drop_predecessor(FileSet& set, const WriterLock& lock, Clock& clock, const ThinOptions& options = {});
+
 }  // namespace nb::txn

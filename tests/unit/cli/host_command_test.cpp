@@ -122,6 +122,16 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
   rights.read_only = true;
   CHECK(check_right(looks, {}, rights));
   CHECK(check_right(decides, {}, rights).error().code == Errc::read_only);
+  rights = {std::nullopt, false, true};
+  CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(decides, {}, rights).error().code == Errc::read_only);
+  Settings settings;
+  CHECK(check_right(row(CommandId::prune), settings, rights).error().code == Errc::read_only);
+  CHECK(check_right(row(CommandId::policy), settings, rights));
+  settings.keep.emplace();
+  CHECK(check_right(row(CommandId::policy), settings, rights).error().code == Errc::read_only);
+  settings.flags |= wire::k_flag_dry_run;
+  CHECK(check_right(row(CommandId::prune), settings, rights));
   for (const CommandId id : {CommandId::generations, CommandId::ls, CommandId::cat, CommandId::diff}) {
     CHECK(row(id).needs == Right::read);
   }
