@@ -58,7 +58,7 @@ Status serve(const Settings& settings, Clock& clock) {
 
 // The client has been told everything else; here it would only be printed twice.
 bool client_cannot_know(Errc code) {
-  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::usage || code == Errc::internal;
+  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::internal;
 }
 
 }  // namespace
