@@ -109,8 +109,9 @@ Result<HostRequest> parse_host_words(const std::vector<std::string>& words) {
 }
 
 Status check_right(const HostCommandRow& row, const ServeRights& rights) {
-  if (row.needs == Right::read || !rights.read_only) return {};
-  return fail(Errc::read_only, std::string(command_row(row.id).name) + ": this key may only read (serve --read-only)");
+  if (row.needs == Right::read || (!rights.read_only && !rights.append_only)) return {};
+  const char* may = rights.read_only ? "read (serve --read-only)" : "add (serve --append-only)";
+  return fail(Errc::read_only, std::string(command_row(row.id).name) + ": this key may only " + may);
 }
 
 Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,

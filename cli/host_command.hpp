@@ -26,6 +26,7 @@ enum class Right : std::uint8_t {
 struct ServeRights {
   std::optional<std::string> root;  // real absolute path
   bool read_only = false;
+  bool append_only = false;
 };
 
 // One run of a command, with everything checked.

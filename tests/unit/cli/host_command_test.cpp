@@ -119,7 +119,8 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
   ServeRights rights;
   CHECK(check_right(looks, rights));
   CHECK(check_right(decides, rights));
-  rights.read_only = true;
+  SECTION("read") { rights.read_only = true; }
+  SECTION("add") { rights.append_only = true; }
   CHECK(check_right(looks, rights));
   CHECK(check_right(decides, rights).error().code == Errc::read_only);
   for (const CommandId id : {CommandId::generations, CommandId::ls, CommandId::cat, CommandId::diff}) {
@@ -130,7 +131,7 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
 TEST_CASE("host command: a set outside of the root does not exist", "[cli]") {
   Silent output;
   SystemClock clock;
-  const ServeRights rights{"/usr/share", true};
+  const ServeRights rights{"/usr/share", true, false};
   wire::Command command;
   command.words = {"ls", "--", "/etc"};
   const auto answer = answer_host_command(command, rights, output, clock);
