@@ -140,7 +140,7 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
 TEST_CASE("host command: a set outside of the root does not exist", "[cli]") {
   Silent output;
   SystemClock clock;
-  const ServeRights rights{"/usr/share", true};
+  const ServeRights rights{"/usr/share", true, false};
   wire::Command command;
   command.words = {"ls", "--", "/etc"};
   const auto answer = answer_host_command(command, rights, output, clock);
