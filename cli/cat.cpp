@@ -44,8 +44,8 @@ Result<int> run_cat(const HostJob& job, session::CommandOutput& output, Clock& c
   NB_TRY_ASSIGN(session::SetView view, open_view(reader, job.settings.at, clock));
   const RelPath path = reader.below.join(job.path);
   if (path.is_root()) return fail(Errc::path, "the set itself: a directory; list it with ls");
-  NB_TRY_ASSIGN(const scan::Listed named, view.look_at(path));
-  const wire::Entry& entry = named.entries.front();
+  NB_TRY_ASSIGN(const scan::Listed found, named(view.look_at(path)));
+  const wire::Entry& entry = found.entries.front();
   if (entry.type != fs::FileType::regular) return no_file(path, entry);
   NB_TRY_ASSIGN(const auto file, view.open_file(path));
   NB_TRY(write_content(*file, entry.size, output));

@@ -27,6 +27,7 @@ using Stream = std::unique_ptr<transport::ByteStream>;
 std::vector<std::string> serve_words(const Settings& settings, FarRights rights) {
   std::vector<std::string> words{"serve"};
   if (rights == FarRights::read_only) words.emplace_back("--read-only");
+  if (settings.root) words.push_back("--root=" + *settings.root);
   if (settings.bytes_per_second != 0) words.push_back(fmt::format("--bwlimit={}B", settings.bytes_per_second));
   if (settings.timeout != k_default_timeout) words.push_back(fmt::format("--timeout={}", settings.timeout.count()));
   return words;

@@ -20,7 +20,7 @@ Result<int> run_diff(const HostJob& job, session::CommandOutput& output, Clock& 
         return output.write((settings.json ? json_item(item) : item_line(item, ItemStyle::itemized)) + "\n");
       },
       [&](const Error& error) { return problems.tell(error); }};
-  NB_TRY(session::diff_trees(from, to, reader.below.join(job.path), visitor));
+  NB_TRY(named(session::diff_trees(from, to, reader.below.join(job.path), visitor)));
   return problems.exit_code();
 }
 

@@ -63,7 +63,7 @@ Result<std::vector<txn::Generation>> generations_of(const session::SetReader& re
     NB_TRY_ASSIGN(txn::Generation generation, reader.history.read(kept));
     generations.push_back(std::move(generation));
   }
-  const txn::Head& head = reader.set->head();
+  const txn::Head& head = reader.set().head();
   const bool has_live = !generations.empty() && generations.back().number == head.generation;
   if (!has_live) generations.push_back({head.generation, std::nullopt, head.transaction, head.time_ns, {}});
   return generations;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run where the file set lies: generations, ls, cat, diff, prune, policy. The table here says which there are, who may
-// have them run, and which of their options travel. On this machine they run in this process; on a host, in the
-// `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
+// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy. The table here says
+// which there are, who may have them run, and which of their options travel. On this machine they run in this process;
+// on a host, in the `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
 #pragma once
 
 #include <optional>

@@ -40,7 +40,7 @@ wire::Command message_of(const Settings& settings, std::vector<std::string> word
 Result<int> run_there(const Settings& settings, const HostCommandRow& row, const ssh::Host& host,
                       const wire::Command& command, session::CommandOutput& output, Clock& clock) {
   const auto memory = open_memory([](const std::string& text) { print_message(escape(text)); });
-  // The other end gets no more than the command needs: a mistake on its side cannot write where nothing is to be written.
+  // The other end gets no more than the command needs: a mistake there cannot write where nothing is to be written.
   const FarRights rights = row.right_for(settings) == Right::read ? FarRights::read_only : FarRights::read_write;
   const auto connector = make_connector(settings, remembered_host(host, memory), rights, printed_messages(), clock);
   return session::run_command(command, connector, {settings.timeout}, output, clock);

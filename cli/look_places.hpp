@@ -13,6 +13,13 @@ namespace nb::cli {
 Result<session::SetView> open_view(session::SetReader& reader, const std::optional<std::string>& when,
                                    const Clock& clock);
 
+// What the user named is not there: a wrong path on the command line, as it is for every other command.
+template <class T>
+Result<T> named(Result<T> found) {
+  if (!found && found.error().code == Errc::not_found) found.error().code = Errc::path;
+  return found;
+}
+
 // Tells of each name that could not be read, and counts them.
 class Problems {
  public:

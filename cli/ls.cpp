@@ -61,13 +61,14 @@ class Lister {
 
   Result<int> run(const RelPath& path) {
     if (path.is_root()) {
-      NB_TRY(content(path, path));
+      NB_TRY(content(path));
       return m_problems.exit_code();
     }
-    NB_TRY_ASSIGN(const scan::Listed named, m_view.look_at(path));
-    NB_TRY(m_problems.tell(named));
-    const wire::Entry& entry = named.entries.front();
-    NB_TRY(entry.type == fs::FileType::directory ? content(path, path) : line(entry, path, RelPath().child(entry.name)));
+    NB_TRY_ASSIGN(const scan::Listed found, named(m_view.look_at(path)));
+    NB_TRY(m_problems.tell(found));
+    const wire::Entry& entry = found.entries.front();
+    const bool is_directory = entry.type == fs::FileType::directory;
+    NB_TRY(is_directory ? content(path) : line(entry, path, RelPath().child(entry.name)));
     return m_problems.exit_code();
   }
 
@@ -80,8 +81,8 @@ class Lister {
   };
 
   // What is in `top`, named from there, in protocol order.
-  Status content(const RelPath& top, const RelPath& path) {
-    NB_TRY_ASSIGN(Level first, level(path));
+  Status content(const RelPath& top) {
+    NB_TRY_ASSIGN(Level first, level(top));
     std::vector<Level> levels;
     levels.push_back(std::move(first));
     while (!levels.empty()) {

@@ -19,6 +19,7 @@ void install_signals_for(CommandId command) {
     case CommandId::pull:
     case CommandId::restore:
     case CommandId::verify:
+    case CommandId::rollback:
     case CommandId::bench:
     case CommandId::doctor:
       return install_signal_handlers(SecondSignal::exits);
@@ -108,6 +109,7 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::ls:
     case CommandId::cat:
     case CommandId::diff:
+    case CommandId::rollback:
     case CommandId::prune:
     case CommandId::policy:
       return run_host_command(settings, clock);

@@ -25,7 +25,8 @@ constexpr CommandMask k_doctor = mask_of(CommandId::doctor);
 constexpr CommandMask k_generations = mask_of(CommandId::generations);
 constexpr CommandMask k_ls = mask_of(CommandId::ls);
 constexpr CommandMask k_diff = mask_of(CommandId::diff);
-constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff;
+constexpr CommandMask k_rollback = mask_of(CommandId::rollback);
+constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff | k_rollback;
 constexpr CommandMask k_prune = mask_of(CommandId::prune);
 constexpr CommandMask k_policy = mask_of(CommandId::policy);
 constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
@@ -33,7 +34,7 @@ constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(Comm
 constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = (1U << 18) - 1;
+constexpr CommandMask k_all = (1U << 19) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -252,9 +253,10 @@ constexpr std::array k_options{
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
     OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
-    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_prune | k_policy, k_link,
+    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy, k_link,
               "wait for another writer of the set", set_seconds<&Settings::wait>},
-    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_prune, k_link, "wait for readers at the commit (60)",
+    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback | k_prune, k_link,
+              "wait for readers at the commit (60)",
               set_seconds<&Settings::wait_readers>},
 
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
@@ -271,7 +273,9 @@ constexpr std::array k_options{
               set_progress<ProgressChoice::always>},
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
-    OptionRow{"--json", toggle, "", k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_prune | k_policy, k_output, "one JSON object a line on standard output",
+    OptionRow{"--json", toggle, "",
+              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy, k_output,
+              "one JSON object a line on standard output",
               set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
@@ -287,6 +291,13 @@ constexpr std::array k_options{
               "the older side: a generation (7), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05",
               set_text<&Settings::from>},
     OptionRow{"--to", valued, "WHEN", k_diff, k_own, "the newer side (latest)", set_text<&Settings::to>},
+    OptionRow{"--to", valued, "WHEN", k_rollback, k_own,
+              "what becomes the live tree: a generation (7),\nyesterday, -3d, 2026-11-30, 2026-11-30T14:05",
+              set_text<&Settings::to>},
+    OptionRow{"-n,--dry-run", toggle, "", k_rollback, k_own, "list what would change, change nothing",
+              set_flag<wire::k_flag_dry_run>},
+    OptionRow{"-i,--itemize-changes", toggle, "", k_rollback, k_own, "name each change in rsync's short form",
+              set_true<&Settings::itemize>},
     OptionRow{"-l,--long", toggle, "", k_ls, k_own, "mode, owner, size and time too", set_true<&Settings::long_form>},
     OptionRow{"-R,-r,--recursive", toggle, "", k_ls, k_own, "all that is below too, a path a line",
               set_true<&Settings::recursive>},
@@ -377,6 +388,7 @@ constexpr std::array k_commands{
     CommandRow{CommandId::ls, "ls", "POOL[:PATH]", "list files of a set, now or earlier", 1, 1},
     CommandRow{CommandId::cat, "cat", "POOL:PATH", "write a file of a set out, as it is or was", 1, 1},
     CommandRow{CommandId::diff, "diff", "POOL[:PATH]", "what changed between two generations", 1, 1},
+    CommandRow{CommandId::rollback, "rollback", "POOL", "make an old generation the live tree, as a new one", 1, 1},
     CommandRow{CommandId::prune, "prune", "POOL", "drop the generations that no rule keeps", 1, 1},
     CommandRow{CommandId::policy, "policy", "POOL", "show or set which generations a set keeps", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},

@@ -110,8 +110,12 @@ Status check_form(const Settings& settings) {
 }
 
 Status check_needed(const Settings& settings) {
-  if (settings.command != CommandId::diff || settings.from) return {};
-  return fail(Errc::usage, "diff needs --from WHEN; nbackup generations lists what there is");
+  constexpr const char* k_list = " WHEN; nbackup generations lists what there is";
+  if (settings.command == CommandId::diff && !settings.from) {
+    return fail(Errc::usage, std::string("diff needs --from") + k_list);
+  }
+  if (settings.command != CommandId::rollback || settings.to) return {};
+  return fail(Errc::usage, std::string("rollback needs --to") + k_list);
 }
 
 Status check_count(const CommandRow& row, const Settings& settings) {

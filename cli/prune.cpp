@@ -51,8 +51,8 @@ Status tell_end(const HostJob& job, const PruneSummary& summary, session::Comman
 // The rules as they are, with nothing locked for longer than reading takes.
 Result<int> explain(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
-  NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, *reader.set));
-  NB_TRY_ASSIGN(const auto decisions, txn::judge_generations(*reader.set, policy, clock));
+  NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, reader.set()));
+  NB_TRY_ASSIGN(const auto decisions, txn::judge_generations(reader.set(), policy, clock));
   NB_TRY(tell_decisions(job, decisions, output));
   const std::size_t dropped = txn::dropped_by(decisions).size();
   NB_TRY(tell_end(job, {reader.root_path, txn::describe(policy), dropped, decisions.size() - dropped, true}, output));

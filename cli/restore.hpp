@@ -7,10 +7,10 @@
 
 namespace nb::cli {
 
-// A pull of the sources as they were at settings.at, to the destination, and with settings.read_back a comparison after
-// it. Tells everything; returns the exit code. With one_file anything but a single source that is no directory is refused
-// before it is sent.
+// With one_file anything but a single source that is no directory is refused before it is sent.
 enum class RestoreShape : std::uint8_t { any, one_file };
+// A pull of the sources as they were at settings.at, to the destination, and with settings.read_back a comparison after
+// it. Tells everything; returns the exit code.
 int restore_to_tree(const Settings& settings, RestoreShape shape, Clock& clock);
 
 // The destination is "-": one file, to standard output. It is restored to a temporary directory first, so that nothing

@@ -38,7 +38,7 @@ Result<std::string> real_directory(const std::string& path) {
   return std::string(resolved.data());
 }
 
-Status serve(const Settings& settings, Clock& clock) {
+Result<session::ServeOptions> options_of(const Settings& settings) {
   session::ServeOptions options;
   options.read_only = settings.read_only;
   options.append_only = settings.append_only;
@@ -46,6 +46,10 @@ Status serve(const Settings& settings, Clock& clock) {
   if (settings.root) {
     NB_TRY_ASSIGN(options.root, real_directory(*settings.root));
   }
+  return options;
+}
+
+Status serve(const Settings& settings, session::ServeOptions options, Clock& clock) {
   const ServeRights rights{options.root, options.read_only, options.append_only};
   options.on_command = [&](const wire::Command& command, session::CommandOutput& output) {
     return answer_host_command(command, rights, output, clock);
@@ -56,9 +60,14 @@ Status serve(const Settings& settings, Clock& clock) {
   return session::serve(*stream, options, observer, clock);
 }
 
+int tell(const Error& error) {
+  print_message(error_line(error));
+  return info(error.code).exit_code;
+}
+
 // The client has been told everything else; here it would only be printed twice.
 bool client_cannot_know(Errc code) {
-  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::usage || code == Errc::internal;
+  return code == Errc::connection_lost || code == Errc::timeout || code == Errc::internal;
 }
 
 }  // namespace
@@ -68,10 +77,11 @@ int run_serve(const Settings& settings, Clock& clock) {
     print_message("serve is the other end of push and pull and is started by them; see nbackup --help");
     return info(Errc::usage).exit_code;
   }
-  const auto done = serve(settings, clock);
+  auto options = options_of(settings);
+  if (!options) return tell(options.error());
+  const auto done = serve(settings, std::move(*options), clock);
   if (done) return 0;
-  if (client_cannot_know(done.error().code)) print_message(error_line(done.error()));
-  return info(done.error().code).exit_code;
+  return client_cannot_know(done.error().code) ? tell(done.error()) : info(done.error().code).exit_code;
 }
 
 }  // namespace nb::cli

@@ -17,7 +17,7 @@ namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  prune, policy
+  rollback, prune, policy
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };

@@ -38,13 +38,16 @@ std::string heading(const RunStart& start) {
     case CommandId::pull: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
     case CommandId::restore:
       return fmt::format("{} {} to {}", start.dry_run ? "dry run: would restore" : "restored", from, to);
+    case CommandId::rollback:
+      return fmt::format("{} {} back to {}", start.dry_run ? "dry run: would roll" : "rolled", to, from);
     default: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
   }
 }
 
 void add_changes(Parts& parts, const RunSummary& summary) {
   const wire::RunResult& result = summary.report.result;
-  if (summary.start.command == CommandId::push && result.committed) {
+  const bool makes_one = summary.start.command == CommandId::push || summary.start.command == CommandId::rollback;
+  if (makes_one && result.committed) {
     parts.add("generation " + format_count(result.generation));
   }
   if (summary.report.read_generation) {
@@ -100,7 +103,7 @@ std::string summary_line(const RunSummary& summary) {
     add_findings(parts, summary);
   } else {
     add_changes(parts, summary);
-    add_traffic(parts, summary);
+    if (summary.start.command != CommandId::rollback) add_traffic(parts, summary);
   }
   if (summary.report.problems != 0) parts.add(format_counted(summary.report.problems, "problem", "problems"));
   parts.add(format_elapsed(whole_seconds(summary)));

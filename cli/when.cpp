@@ -61,7 +61,8 @@ std::optional<std::time_t> second_of(std::tm local) {
   local.tm_isdst = -1;
   const std::time_t time = std::mktime(&local);
   // An hour that summer time leaves out is moved; a day is not.
-  const bool same_day = local.tm_year == asked.tm_year && local.tm_mon == asked.tm_mon && local.tm_mday == asked.tm_mday;
+  const bool same_day =
+      local.tm_year == asked.tm_year && local.tm_mon == asked.tm_mon && local.tm_mday == asked.tm_mday;
   return same_day ? std::optional(time) : std::nullopt;
 }
 
@@ -108,8 +109,7 @@ std::optional<nanoseconds> since_1970(std::string_view text) {
 }
 
 nanoseconds end_of_yesterday(WallTime now) {
-  const std::time_t seconds =
-      std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   std::tm local{};
   ::localtime_r(&seconds, &local);
   local.tm_hour = local.tm_min = local.tm_sec = 0;
@@ -146,7 +146,8 @@ std::string when_text(const wire::Moment& moment) {
   switch (moment.kind) {
     case wire::MomentKind::latest: return "latest";
     case wire::MomentKind::generation: return std::to_string(moment.value);
-    case wire::MomentKind::time: return fmt::format("@{}.{:09}", moment.value / 1'000'000'000, moment.value % 1'000'000'000);
+    case wire::MomentKind::time:
+      return fmt::format("@{}.{:09}", moment.value / 1'000'000'000, moment.value % 1'000'000'000);
   }
   return {};
 }

@@ -95,7 +95,8 @@ std::string present_offset() {
   if (::localtime_r(&now, &local) == nullptr) return "UTC0";
   const long minutes = std::abs(local.tm_gmtoff) / 60;
   const bool east = local.tm_gmtoff >= 0;
-  return fmt::format("<{0}{2:02}{3:02}>{1}{2:02}:{3:02}", east ? '+' : '-', east ? '-' : '+', minutes / 60, minutes % 60);
+  return fmt::format("<{0}{2:02}{3:02}>{1}{2:02}:{3:02}", east ? '+' : '-', east ? '-' : '+', minutes / 60,
+                     minutes % 60);
 }
 
 }  // namespace

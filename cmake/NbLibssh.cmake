@@ -17,8 +17,12 @@ if(NBACKUP_LIBSSH STREQUAL "system" OR (NBACKUP_LIBSSH STREQUAL "auto" AND NOT E
   message(STATUS "libssh: the system's, ${LIBSSH_VERSION}")
 elseif(EXISTS ${nb_libssh_archive})
   find_package(ZLIB REQUIRED)
+  # A target of its own: what a bare file name needs could be put before it, where --as-needed drops it.
+  add_library(nb_libssh_archive STATIC IMPORTED GLOBAL)
+  set_target_properties(nb_libssh_archive PROPERTIES IMPORTED_LOCATION ${nb_libssh_archive})
+  target_link_libraries(nb_libssh_archive INTERFACE OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
   target_include_directories(nb_libssh SYSTEM INTERFACE ${NBACKUP_LIBSSH_PREFIX}/include)
-  target_link_libraries(nb_libssh INTERFACE ${nb_libssh_archive} OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
+  target_link_libraries(nb_libssh INTERFACE nb_libssh_archive)
   message(STATUS "libssh: ours, ${NBACKUP_LIBSSH_PREFIX}")
 else()
   message(FATAL_ERROR "no ${nb_libssh_archive}: run nssh/build-libssh, or set NBACKUP_LIBSSH_PREFIX")

@@ -6,6 +6,7 @@
 #include "fs/posix_directory.hpp"
 #include "session/handshake.hpp"
 #include "session/interrupt.hpp"
+#include "session/past_source.hpp"
 #include "session/pull_setup.hpp"
 #include "session/run_options.hpp"
 #include "session/sink_history.hpp"
@@ -50,6 +51,7 @@ class Run {
   Status begin() {
     NB_TRY_ASSIGN(m_transaction, random_id());
     if (m_job.operation != wire::Operation::push) return {};
+    if (m_job.at) return {};
     NB_TRY(guard_mounts(m_job));
     // Before anybody is asked for a password; what the run reads from is opened anew by each attempt, which may be hours
     // later.
@@ -126,8 +128,13 @@ class Run {
     return receive<wire::Opened>(connection);
   }
 
+  Result<SourceSetup> set_up_sources() {
+    if (m_job.at) return set_up_past_source(m_job.sources, *m_job.at, {m_job.client, m_job.stay_within}, m_clock);
+    return set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock);
+  }
+
   Result<RunReport> push(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_sources());
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.destination = m_job.destination;

@@ -41,7 +41,8 @@ struct Job {
   std::string destination;
   std::string client;                       // user@host, for the lock note
   Options options;
-  std::optional<wire::Moment> at;           // pull: the sources lie in a file set, which is read as it was then
+  std::optional<wire::Moment> at;           // the sources lie in a file set, which is read as it was then
+  std::optional<std::string> stay_within;   // push with `at`: as for set_up_source
   bool single_file_only = false;            // pull: a directory, or what a pattern finds, is Errc::path
   std::optional<wire::Id> expected_set;     // push: the set this client knows at that destination
   std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time

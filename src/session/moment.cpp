@@ -38,8 +38,8 @@ Result<std::uint64_t> newest_by(const txn::FileSet& set, const txn::History& his
     NB_TRY_ASSIGN(const txn::Generation oldest, history.read(history.numbers().front()));
     oldest_ns = oldest.time_ns;
   }
-  return fail(Errc::usage, "no generation is from " + utc(time_ns) + " or before: the oldest that the set keeps is from " +
-                               utc(oldest_ns));
+  return fail(Errc::usage, "no generation is from " + utc(time_ns) + " or before: the oldest that the set keeps is " +
+                               "from " + utc(oldest_ns));
 }
 
 }  // namespace

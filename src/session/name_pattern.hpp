@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamePattern: one component of a path as the shell's patterns have it: '*', '?', '[...]', '\' before a byte that stands
-// for itself. A leading dot is matched by a dot alone. Both ends of a pull use it: the source to find what is meant, the
-// sink to know which names may come. Pure.
+// NamePattern: one component of a path as the shell's patterns have it: '*', '?', '[...]', '\' before a byte that
+// stands for itself. A leading dot is matched by a dot alone. Both ends of a pull use it: the source to find what is
+// meant, the sink to know which names may come. Pure.
 #pragma once
 
 #include <string>

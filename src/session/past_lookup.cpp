@@ -13,9 +13,8 @@ class LookUp {
     for (const std::string_view name : split(path.str(), '/')) m_names.emplace_back(name);
   }
 
-  Result<PastEntries> run(const fs::Directory& root) {
-    NB_TRY_ASSIGN(std::shared_ptr<fs::Directory> top, root.reopen());
-    NB_TRY(enter({std::move(top), RelPath()}, 0));
+  Result<PastEntries> run(const std::shared_ptr<fs::Directory>& root) {
+    NB_TRY(enter({root, RelPath()}, 0));
     if (!m_out.entries.empty()) return std::move(m_out);
     if (m_not_directory) return fail(Errc::path, *m_not_directory);
     return fail(Errc::not_found, m_path.str());
@@ -71,6 +70,8 @@ class LookUp {
 
 }  // namespace
 
-Result<PastEntries> look_up(const fs::Directory& root, const RelPath& path) { return LookUp(path).run(root); }
+Result<PastEntries> look_up(const std::shared_ptr<fs::Directory>& root, const RelPath& path) {
+  return LookUp(path).run(root);
+}
 
 }  // namespace nb::session

@@ -15,7 +15,7 @@ namespace nb::session {
 inline constexpr std::size_t k_max_matches = 10'000;
 
 struct PastEntry {
-  std::shared_ptr<fs::Directory> directory;  // that has it; several entries may share one
+  std::shared_ptr<fs::Directory> directory;  // that has it; entries of one directory share it
   RelPath directory_path;                    // below the root
   std::string name;
   fs::FileType type = fs::FileType::regular;
@@ -29,6 +29,6 @@ struct PastEntries {
 // `path` is not the root. A component that is no entry's name and has '*', '?' or '[' is a pattern (name_pattern.hpp).
 // Entries come in the order of their names. Errc::not_found if nothing is there or matches; Errc::path if the way leads
 // through something that is no directory, or if more than k_max_matches match.
-Result<PastEntries> look_up(const fs::Directory& root, const RelPath& path);
+Result<PastEntries> look_up(const std::shared_ptr<fs::Directory>& root, const RelPath& path);
 
 }  // namespace nb::session

@@ -13,6 +13,9 @@
 namespace nb::session {
 namespace {
 
+// Origins are numbers of 16 bits.
+constexpr std::size_t k_max_origins = 0xFFFF;
+
 // Looks up the sources in one generation's tree.
 class PastSources {
  public:
@@ -28,11 +31,14 @@ class PastSources {
     return {};
   }
 
-  // An error is that of this source alone if it is Errc::not_found.
+  // An error that concerns one file is that of this source alone.
   Status add(const std::string& source, const RelPath& inside) {
+    if (m_opened.sources.size() > k_max_origins - k_max_matches) {
+      return fail(Errc::path, "source " + source + ": more entries are named than one run can take");
+    }
     const std::optional<std::string> name = entry_named_by(source);
     if (inside.is_root()) return name ? add_root_by_name(*name) : add_content(m_root, {});
-    auto found = look_up(*m_root, inside);
+    auto found = look_up(m_root, inside);
     if (!found) return wrap(std::move(found).error(), "source " + source + " at generation " + number());
     if (found->entries.size() == 1 && !found->by_pattern) m_last_is_file = is_file(found->entries.front());
     for (PastEntry& entry : found->entries) NB_TRY(name ? add_entry(std::move(entry)) : add_content_of(entry, source));
@@ -45,7 +51,7 @@ class PastSources {
   Result<SourceTree> finish(std::size_t asked_for) {
     if (m_opened.sources.empty()) {
       Error error = m_opened.problems.front();
-      error.code = Errc::path;
+      if (error.code == Errc::not_found) error.code = Errc::path;
       return tl::make_unexpected(std::move(error));
     }
     if (!is_live() && KeptBeside::is_used_by(m_set)) tell_of_losses();
@@ -142,7 +148,7 @@ Result<SourceSetup> set_up_past_source(const std::vector<std::string>& sources, 
   for (std::size_t i = 0; i < sources.size(); ++i) {
     Status added = past.add(sources[i], paths[i].inside);
     if (added) continue;
-    if (added.error().code != Errc::not_found) return tl::make_unexpected(std::move(added).error());
+    if (info(added.error().code).cls != ErrorClass::per_file) return tl::make_unexpected(std::move(added).error());
     past.miss(std::move(added).error());
   }
   NB_TRY_ASSIGN(SourceTree tree, past.finish(sources.size()));

@@ -15,6 +15,9 @@
 namespace nb::session {
 namespace {
 
+constexpr std::initializer_list<wire::MessageType> k_requests{wire::MessageType::open, wire::MessageType::command,
+                                                              wire::MessageType::query, wire::MessageType::goodbye};
+
 // One session of the remote end.
 class Server {
  public:
@@ -44,8 +47,7 @@ class Server {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     bool answered = false;
     while (true) {
-      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, {wire::MessageType::open, wire::MessageType::command,
-                                                                  wire::MessageType::query, wire::MessageType::goodbye}));
+      NB_TRY_ASSIGN(const auto raw, receive_one_of(m_connection, k_requests));
       if (raw.type == wire::MessageType::goodbye) {
         // The answer was all that the client wanted to know.
         NB_TRY(wire::decode_message<wire::Goodbye>(raw.body));

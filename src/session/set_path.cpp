@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/set_path.hpp"
 
+#include <cerrno>
 #include <vector>
 
 #include "base/text.hpp"
@@ -41,7 +42,8 @@ Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& pa
     if (used == names.size() || (!last && last.error().code != Errc::path)) break;
     so_far += (so_far.ends_with('/') ? "" : "/") + names[used];
   }
-  if (!last && last.error().code != Errc::not_found) return tl::make_unexpected(last.error());
+  const bool ended = last || last.error().code == Errc::not_found || last.error().sys_errno == ENOTDIR;
+  if (!ended) return tl::make_unexpected(last.error());
   return fail(Errc::usage, path + " is not in a file set");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path string that leads into a file set, taken apart where the set begins: what is behind that may be looked up in the
-// tree of an earlier generation, where it need not be what it is now.
+// A path string that leads into a file set, taken apart where the set begins: what is behind that may be looked up in
+// the tree of an earlier generation, where it need not be what it is now.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct SetPath {
   RelPath inside;                       // as it is written; need not exist
 };
 
-// Follows `path` as user_path.hpp does until a directory lies in a file set, which txn::locate_set says. From there on it
-// goes down as far as there are directories, to find a set that lies inside the set, and follows no symlink: what is a
-// link now may have been something else. Errc::usage if the path leads into no set; Errc::path for "..", for names of
+// Follows `path` as user_path.hpp does until a directory lies in a file set, which txn::locate_set says. From there on
+// it goes down as far as there are directories, to find a set that lies inside the set, and follows no symlink: what is
+// a link now may have been something else. Errc::usage if the path leads into no set; Errc::path for "..", for names of
 // nbackup's own, and for what `bounds` or locate_set refuse.
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path);
 

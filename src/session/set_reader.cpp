@@ -2,15 +2,11 @@
 #include "session/set_reader.hpp"
 
 #include "session/moment.hpp"
-#include "session/source_setup.hpp"
-#include "session/user_path.hpp"
-#include "txn/locate.hpp"
+#include "session/set_path.hpp"
 #include "txn/past_tree.hpp"
 
 namespace nb::session {
 namespace {
-
-constexpr std::chrono::seconds k_reader_wait{60};
 
 scan::ListerOptions lister_options() {
   scan::ListerOptions options;
@@ -19,30 +15,23 @@ scan::ListerOptions lister_options() {
 }
 
 tl::unexpected<Error> not_there(const RelPath& path, std::uint64_t generation) {
-  return fail(Errc::not_found, path.str() + " in generation " + std::to_string(generation));
+  return fail(Errc::not_found, path.str() + ": not in generation " + std::to_string(generation));
 }
 
 }  // namespace
 
 Result<std::uint64_t> SetReader::generation(const wire::Moment& at) const {
-  return generation_at(*set, history, at);
+  return generation_at(set(), history, at);
 }
 
 Result<SetReader> open_set(const std::string& place, const std::optional<std::string>& stay_within,
                            const std::string& client, Clock& clock) {
-  NB_TRY_ASSIGN(TargetPath path, resolve_target(place, SourceShape::tree, MissingDirectory::leave, stay_within));
-  if (!path.exists) return fail(Errc::path, place + ": no such directory");
   NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
-  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path.handle)));
-  if (!found.is_set) return fail(Errc::path, "no file set at or above " + place);
-  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(found.root)));
-  NB_TRY(finish_interrupted(*set, client, clock));
-  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
-  // Somebody may have committed since.
-  NB_TRY(set->reload());
+  NB_TRY_ASSIGN(SetPath found, find_in_set(bounds, place));
+  HeldSets held;
+  NB_TRY_ASSIGN(txn::FileSet * set, held.hold(std::move(found.root), client, clock));
   NB_TRY_ASSIGN(txn::History history, txn::History::open(*set));
-  return SetReader{std::move(set), std::move(lock), std::move(history), std::move(found.root_path),
-                   std::move(found.below)};
+  return SetReader{std::move(held), std::move(history), std::move(found.root_path), std::move(found.inside)};
 }
 
 SetView::SetView(std::unique_ptr<fs::Directory> root, std::uint64_t generation)
@@ -52,11 +41,11 @@ SetView::SetView(std::unique_ptr<fs::Directory> root, std::uint64_t generation)
       m_trouble(std::make_shared<std::vector<Error>>()) {}
 
 Result<SetView> SetView::open(SetReader& reader, std::uint64_t generation) {
-  NB_TRY_ASSIGN(auto root, txn::open_past(*reader.set, generation));
+  NB_TRY_ASSIGN(auto root, txn::open_past(reader.set(), generation));
   SetView view(std::move(root), generation);
-  if (generation == reader.set->head().generation) {
+  if (generation == reader.set().head().generation) {
     const auto trouble = [told = view.m_trouble](Error error) { told->push_back(std::move(error)); };
-    view.m_beside = std::make_shared<KeptBeside>(*reader.set, KeptBeside::Place{}, KeptBeside::Use::read, trouble);
+    view.m_beside = std::make_shared<KeptBeside>(reader.set(), KeptBeside::Place{}, KeptBeside::Use::read, trouble);
   }
   return view;
 }

@@ -10,25 +10,25 @@
 #include "base/clock.hpp"
 #include "scan/lister.hpp"
 #include "session/kept_beside.hpp"
+#include "session/source_setup.hpp"
 #include "txn/history.hpp"
-#include "txn/lock.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::session {
 
 struct SetReader {
-  std::unique_ptr<txn::FileSet> set;
-  std::unique_ptr<txn::ReaderLock> lock;
+  HeldSets held;  // this one
   txn::History history;
-  std::string root_path;  // absolute and real, for messages
-  RelPath below;          // the place asked for, seen from the set's root
+  std::string root_path;  // absolute and real
+  RelPath below;          // the place asked for, seen from the set's root; need not be there now
 
+  [[nodiscard]] txn::FileSet& set() const { return *held.sets.front(); }
   // The generation that `at` means; Errc::usage if it is not kept.
   [[nodiscard]] Result<std::uint64_t> generation(const wire::Moment& at) const;
 };
 
-// `place` is a path string of this machine, kept inside `stay_within`: a set's root or a directory in it. Errc::path if
-// it lies in no set; a set whose root lies above `stay_within` does not count.
+// `place` is a path string of this machine, kept inside `stay_within`: a set's root or a path into it, as find_in_set()
+// takes it (set_path.hpp). Errc::usage if it lies in no set; one whose root lies above `stay_within` does not count.
 Result<SetReader> open_set(const std::string& place, const std::optional<std::string>& stay_within,
                            const std::string& client, Clock& clock);
 

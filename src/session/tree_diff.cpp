@@ -72,8 +72,10 @@ class Diff {
     const auto missing = [](const auto& listed) { return !listed && listed.error().code == Errc::not_found; };
     if (!before && !missing(before)) return tl::make_unexpected(std::move(before).error());
     if (!after && !missing(after)) return tl::make_unexpected(std::move(after).error());
-    if (!before && !after) return fail(Errc::not_found, path.str() + " in either generation");
-    const auto seen = [](scan::Listed& listed) { return Seen{std::move(listed.entries.front()), listed.stats.front()}; };
+    if (!before && !after) return fail(Errc::not_found, path.str() + ": in neither generation");
+    const auto seen = [](scan::Listed& listed) {
+      return Seen{std::move(listed.entries.front()), listed.stats.front()};
+    };
     std::optional<Seen> old = before ? std::optional(seen(*before)) : std::nullopt;
     std::optional<Seen> now = after ? std::optional(seen(*after)) : std::nullopt;
     NB_TRY(compare_name(path, old ? &*old : nullptr, now ? &*now : nullptr));
@@ -105,7 +107,9 @@ class Diff {
     const auto listed = view.list(**directory, pending.path);
     if (!listed) return give_up(pending.path, listed.error());
     NB_TRY(tell_problems(*listed));
-    for (const wire::Entry& entry : listed->entries) NB_TRY(tell_one(pending.path.child(entry.name), entry, pending.has));
+    for (const wire::Entry& entry : listed->entries) {
+      NB_TRY(tell_one(pending.path.child(entry.name), entry, pending.has));
+    }
     return {};
   }
 

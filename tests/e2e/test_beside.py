@@ -86,6 +86,19 @@ class Beside(Case):
         self.assertIn("nothing to do", self.push())
         self.assert_same_tree(self.source, self.pulled())
 
+    def test_an_earlier_generation_says_that_it_lacks_what_is_kept(self) -> None:
+        """What is kept belongs to the live tree; contents come back, and nothing passes for complete."""
+        self.push()
+        change(self.source)
+        self.push()
+        back, now = self.dir / "earlier", self.dir / "now"
+        outcome = self.run_code(23, "restore", "--at", "1", f"{self.pool}/", back)
+        self.assertIn(b"cannot hold are kept for the live one only", outcome.stderr, outcome.text)
+        self.assertEqual((back / "dir/setuid").read_text(), "content of dir/setuid\n")
+        self.assertEqual((back / "plain").stat().st_uid, (self.pool / "plain").stat().st_uid, "not the owner of today")
+        self.run_ok("restore", "--at", "2", f"{self.pool}/", now)
+        self.assert_same_tree(self.source, now)
+
     def test_it_follows_every_change_and_leaves_nothing_behind(self) -> None:
         self.push()
         change(self.source)

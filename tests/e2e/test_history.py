@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import unittest
 from pathlib import Path
 
 from support import options as opt
 from support import tree
-from support.run import Case
+from support.crash import listed_failpoints
+from support.gen import make_tree
+from support.run import FULL, Case, remove_tree
 
 
 class Pushing(Case):
@@ -141,6 +144,68 @@ class AppendOnly(Pushing):
         shutil.rmtree(self.source / "many")
         for limit in ("-1", "5000"):
             self.refused(opt.MAX_DELETE, "--delete", "--max-delete", limit, f"{self.source}/", "nbtest:set")
+
+
+class ByChance(Case):
+    """Seeded histories of every kind of change, with prunes, pushes without history, rollbacks and deaths on the way:
+    after each step every generation that is kept restores as the copy that was made of it says."""
+
+    SEEDS = range(200) if FULL else range(4)
+    STEPS = 7
+
+    def test_every_kept_generation_restores(self) -> None:
+        for seed in self.SEEDS:
+            with self.subTest(seed=seed):
+                self._history(seed)
+
+    def _history(self, seed: int) -> None:
+        rng = random.Random(f"history-{seed}")
+        base = self.dir / str(seed)
+        source, pool = base / "source", base / "pool"
+        source.parent.mkdir()
+        forest = make_tree(source, f"history-{seed}", 30)
+        trees: dict[int, tree.Tree] = {}
+        for step in range(self.STEPS):
+            if step:
+                forest.mutate(rng.randrange(1, 12))
+            options = ["--no-history"] if step > 1 and rng.random() < 0.2 else []
+            command = ("push", "--delete", "--max-delete", "-1", *options, f"{source}/", pool)
+            if rng.random() < 0.3:
+                self.world.run(*command, failpoint=f"{rng.choice(self._points())}=abort@{rng.randrange(1, 4)}")
+            self.run_ok(*command)
+            trees[max(self._numbers(pool))] = tree.snapshot(source)
+            if rng.random() < 0.3:
+                self.run_ok("prune", "--keep-last", str(rng.randrange(1, 5)), pool)
+            if rng.random() < 0.2:
+                self._roll_back(pool, rng, trees)
+            self._judge(pool, base / "back", trees)
+        remove_tree(base)
+
+    def _roll_back(self, pool: Path, rng: random.Random, trees: dict[int, tree.Tree]) -> None:
+        """And forth, so that the next push starts from what the source had."""
+        numbers = [number for number in self._numbers(pool) if number in trees]
+        to = rng.choice(numbers)
+        self.run_ok("rollback", pool, "--to", str(to))
+        trees[max(self._numbers(pool))] = trees[to]
+
+    @staticmethod
+    def _numbers(pool: Path) -> list[int]:
+        return [int(path.name) for path in (pool / ".nbackup/history").iterdir() if path.name.isdigit()]
+
+    @staticmethod
+    def _points() -> list[str]:
+        return [point for point in listed_failpoints() if point.startswith(("txn.history.", "txn.apply.", "txn.finish.",
+                                                                            "txn.commit.", "txn.thin."))]
+
+    def _judge(self, pool: Path, back: Path, trees: dict[int, tree.Tree]) -> None:
+        self.assert_same_tree(trees[max(self._numbers(pool))], pool)
+        for number in sorted(self._numbers(pool)):
+            if number not in trees:
+                continue
+            self.run_ok("restore", f"{pool}/", back, "--at", str(number))
+            found = tree.snapshot(back)
+            self.assertEqual(tree.compare(trees[number], found), [], f"generation {number}")
+            remove_tree(back)
 
 
 if __name__ == "__main__":

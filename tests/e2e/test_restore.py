@@ -108,11 +108,10 @@ class Generations(Past):
                     self.assertEqual(tree.control_files(out), [], "restore leaves nothing behind")
 
     def test_one_onto_another(self) -> None:
-        """What the destination has is not sent: a tree of the newest generation becomes an older one, and the newest."""
+        """What the destination has is not sent: a tree of the newest generation becomes an older one, and back."""
         self._live(3)
         newest = max(self.kept)
         for number in (newest, 1, 2, newest):
-            # The source of a set's past is the past itself: a directory that is empty in it may well be meant to be.
             self.run_ok("restore", "--delete", "--allow-empty", "--max-delete=-1", "--at", f"#{number}",
                         f"{self.pool}:", self.out)
             self.assert_same_tree(self.kept[number], self.out, f"generation {number}", holes=True)
@@ -151,7 +150,8 @@ class Paths(Past):
     def test_several_sources_on_a_host(self) -> None:
         self.small()
         options = self.world.carrier_options("ssh")
-        self.run_ok("restore", *options, f"nbtest:{self.pool}:docs/b.txt", f"nbtest:{self.pool}:a", self.out, "--at", "1")
+        sources = [f"nbtest:{self.pool}:docs/b.txt", f"nbtest:{self.pool}:a"]
+        self.run_ok("restore", *options, *sources, self.out, "--at", "1")
         self.assertEqual(self.names(), ["a", "b.txt"])
         self.assertEqual((self.out / "a").read_text(), "first\n")
         self.run_ok("restore", *options, f"nbtest:{self.pool}:a", self.out)
@@ -230,8 +230,13 @@ class Forms(Past):
 
     def test_dry_run_changes_nothing_and_tells_all(self) -> None:
         self.small()
-        planned = self.run_ok("restore", "-n", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.run_ok("restore", "-n", "--at", "1", f"{self.pool}:", self.out)
         self.assertFalse(self.out.exists())
+        self.out.mkdir()
+        (self.out / "a").write_text("mine\n")
+        before = tree.snapshot(self.out)
+        planned = self.run_ok("restore", "-n", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
+        self.assert_same_tree(before, self.out)
         done = self.run_ok("restore", "-i", "--at", "1", f"{self.pool}:", self.out).stdout
         self.assertEqual(planned.splitlines()[:-1], done.splitlines()[:-1])
         self.assertIn(b"dry run: would restore", planned.splitlines()[-1])

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a generation and its changes as bytes from a damaged disk. The first byte chooses: 0 is a whole list of
+// The account of a generation, its changes, a policy and the record of a merge as bytes from a damaged disk. The first byte chooses: 0 is a whole list of
 // changes, anything else one record. What decodes must encode to something that decodes to the same.
-#include <cstdint>
-#include <cstdlib>
-
 #include "fs/sim_directory.hpp"
+#include "record.hpp"
 #include "txn/change_list.hpp"
+#include "txn/retention.hpp"
+#include "txn/thin_record.hpp"
 
 namespace {
 
 using namespace nb;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::check;
+using fuzz::one_record;
 
 void whole_list(ByteView data) {
   const fs::SimFileSystem disk;
@@ -23,15 +21,6 @@ void whole_list(ByteView data) {
     check(file.has_value() && (*file)->write_at(0, data).has_value());
   }
   static_cast<void>(txn::read_changes(*root, "changes", {8, 7}, [](const txn::Change&) -> Status { return {}; }));
-}
-
-template <class Decode>
-void one_record(ByteView data, const Decode& decode) {
-  const auto value = decode(data);
-  if (!value) return;
-  const Bytes again = txn::encode(*value);
-  const auto second = decode(again);
-  check(second.has_value() && txn::encode(*second) == again);
 }
 
 }  // namespace
@@ -45,6 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     one_record(data, txn::decode_generation);
     one_record(data, txn::decode_changes_header);
     one_record(data, txn::decode_change);
+    one_record(data, txn::decode_policy);
+    one_record(data, txn::decode_thin_header);
+    one_record(data, txn::decode_thin_op);
   }
   return 0;
 }

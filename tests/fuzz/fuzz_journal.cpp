@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Journal and stage log as bytes from a damaged disk. The first byte chooses: 0 is a whole journal file, anything else
 // one record. What decodes must encode to something that decodes to the same.
-#include <cstdint>
-#include <cstdlib>
-
 #include "fs/sim_directory.hpp"
+#include "record.hpp"
 #include "txn/journal.hpp"
 
 namespace {
 
 using namespace nb;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::check;
+using fuzz::one_record;
 
 void whole_file(ByteView data) {
   const fs::SimFileSystem disk;
@@ -35,15 +31,6 @@ void whole_file(ByteView data) {
   check(journal->for_each(count(forward)).has_value());
   check(journal->for_each_backward(count(backward)).has_value());
   check(forward == backward);
-}
-
-template <class Decode>
-void one_record(ByteView data, const Decode& decode) {
-  const auto value = decode(data);
-  if (!value) return;
-  const Bytes again = txn::encode(*value);
-  const auto second = decode(again);
-  check(second.has_value() && txn::encode(*second) == again);
 }
 
 }  // namespace

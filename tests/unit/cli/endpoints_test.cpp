@@ -50,6 +50,29 @@ TEST_CASE("verify works in either direction", "[cli]") {
   CHECK(resolved(CommandId::verify, {"/a", "/b"}).operation == wire::Operation::push);
 }
 
+TEST_CASE("a past source may be POOL:PATH, and is always the far end's", "[cli]") {
+  const auto past = [](CommandId command, const std::vector<std::string>& arguments) {
+    return resolve_endpoints(command, arguments, SourceTime::past);
+  };
+  const auto far = past(CommandId::restore, {"me@h:/pool:docs/a", "me@h:/pool/b/", "me@h:/pool:", "me@h:/p/:a:b", "/out"});
+  REQUIRE(far);
+  CHECK(far->operation == wire::Operation::pull);
+  CHECK(far->host->name == "h");
+  CHECK(far->sources == std::vector<std::string>{"/pool/docs/a", "/pool/b/", "/pool/", "/p/a:b"});
+  CHECK(far->shown_sources.front() == "me@h:/pool:docs/a");
+  CHECK(far->destination == "/out");
+  const auto near = past(CommandId::verify, {"/pool:docs/", "/out"});
+  REQUIRE(near);
+  CHECK(near->operation == wire::Operation::pull);
+  CHECK(near->sources == std::vector<std::string>{"/pool/docs/"});
+  CHECK(past(CommandId::restore, {"/:etc", "/out"})->sources == std::vector<std::string>{"/etc"});
+  // Without --at a colon is a part of the name.
+  CHECK(resolved(CommandId::pull, {"h:/pool:docs", "/b"}).sources == std::vector<std::string>{"/pool:docs"});
+  CHECK(past(CommandId::restore, {"/pool:a", "h:/b"}).error().context.find("restore on h") != std::string::npos);
+  CHECK(past(CommandId::verify, {"/pool:a", "h:/b"}).error().code == Errc::usage);
+  CHECK(past(CommandId::restore, {"/pool:../a", "/b"}).error().code == Errc::path);
+}
+
 TEST_CASE("sides that do not fit are refused with what to do", "[cli]") {
   CHECK(refused(CommandId::push, {"h:/a", "/b"}).find("pull") != std::string::npos);
   CHECK(refused(CommandId::pull, {"/a", "h:/b"}).find("push") != std::string::npos);

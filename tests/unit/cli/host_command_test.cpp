@@ -95,7 +95,7 @@ TEST_CASE("host command: nothing else can be reached", "[cli]") {
     if (!request) CHECK(request.error().code == Errc::unsupported);
   }
   CHECK(refused({"cat", "--json", "--", "/pool", "f"}).code == Errc::unsupported);
-  CHECK(refused({"ls", "--at=3\nx", "--", "/pool", "x"}).code == Errc::usage);
+  CHECK(refused({"rollback", "--to=3", "--wait=long", "--", "/pool"}).code == Errc::usage);
 }
 
 TEST_CASE("host command: places and paths are checked", "[cli]") {
@@ -140,7 +140,7 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
 TEST_CASE("host command: a set outside of the root does not exist", "[cli]") {
   Silent output;
   SystemClock clock;
-  const ServeRights rights{"/usr/share", true};
+  const ServeRights rights{"/usr/share", true, false};
   wire::Command command;
   command.words = {"ls", "--", "/etc"};
   const auto answer = answer_host_command(command, rights, output, clock);

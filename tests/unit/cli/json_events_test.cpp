@@ -70,6 +70,7 @@ TEST_CASE("start and summary carry what a program needs", "[cli]") {
   CHECK(done["event"] == "summary");
   CHECK(done["exit_code"] == 24);
   CHECK(done["generation"] == 9);
+  CHECK_FALSE(done.contains("read_generation"));
   CHECK(done["changes"]["new"] == 4);
   CHECK(done["counts"]["sent_bytes"] == 1ULL << 40);
   CHECK(done["counts"]["sent_plain_bytes"] == 1ULL << 41);

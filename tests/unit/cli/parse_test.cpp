@@ -191,3 +191,12 @@ TEST_CASE("tampering is allowed twice or not at all", "[cli]") {
   CHECK(contains(refused(CommandId::init, {"--ssh-security=off", "h:/d"}), "--allow-tampering"));
   CHECK(parsed(CommandId::recover, {"--ssh-security=off", "--allow-tampering", "h:/d"}).allow_tampering);
 }
+
+TEST_CASE("--at takes what begins with a hyphen", "[cli]") {
+  CHECK(parsed(CommandId::restore, {"/p:a", "/d", "--at", "-3d"}).at == "-3d");
+  CHECK(parsed(CommandId::pull, {"--at=yesterday", "/p", "/d"}).at == "yesterday");
+  CHECK(parsed(CommandId::restore, {"/p:a", "-"}).arguments.back() == "-");
+  CHECK_FALSE(parsed(CommandId::restore, {"/p:a", "/d"}).at.has_value());
+  CHECK(parsed(CommandId::restore, {"--verify", "/p:a", "/d"}).read_back);
+  CHECK(contains(refused(CommandId::push, {"--at", "7", "/s", "/d"}), "--at"));
+}

@@ -56,6 +56,17 @@ TEST_CASE("a pull counts what it received, a dry run says that it was one", "[cl
         "dry run: would pull 2 sources to /restore: 12 new, 3 changed, 1 deleted, 10 B received, 00:02");
 }
 
+TEST_CASE("a restore says what it brought back", "[cli]") {
+  RunSummary summary = push_summary();
+  summary.start = {CommandId::restore, {"rpi4:/pool:a"}, "/restore", false, false};
+  summary.report.read_generation = 1234;
+  summary.report.counts.received_bytes = 10;
+  CHECK(summary_line(summary) ==
+        "restored rpi4:/pool:a to /restore: from generation 1,234, 12 new, 3 changed, 1 deleted, 10 B received, 00:02");
+  summary.start.dry_run = true;
+  CHECK(summary_line(summary).starts_with("dry run: would restore rpi4:/pool:a to /restore: from generation"));
+}
+
 TEST_CASE("a verification says what it found", "[cli]") {
   RunSummary summary = push_summary();
   summary.start.command = CommandId::verify;

@@ -148,6 +148,7 @@ TEST_CASE("past: patterns", "[session]") {
   // A name is a name first.
   put(lives.source("q*"), "literal");
   put(lives.source("qq"), "other");
+  lives.job.at.reset();
   REQUIRE(lives.push());
   REQUIRE(lives.pull({lives.pool("q*"), lives.pool("a")}, {}));
   CHECK(lives.names() == Names{"q*", "a"});

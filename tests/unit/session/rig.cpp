@@ -63,6 +63,8 @@ void put(const std::string& path, const std::string& content) {
 
 std::map<std::string, std::string> tree_of(const std::string& root) {
   std::map<std::string, std::string> tree;
+  // Names in this tree: history may hold more of the same inode.
+  std::map<std::pair<dev_t, ino_t>, std::vector<std::string>> names;
   for (auto it = stdfs::recursive_directory_iterator(root); it != stdfs::recursive_directory_iterator(); ++it) {
     if (it->path().filename() == ".nbackup") {
       it.disable_recursion_pending();
@@ -71,11 +73,16 @@ std::map<std::string, std::string> tree_of(const std::string& root) {
     struct ::stat info {};
     REQUIRE(::lstat(it->path().c_str(), &info) == 0);
     std::ostringstream text;
-    text << std::oct << info.st_mode << std::dec << " " << info.st_uid << " " << info.st_nlink * !S_ISDIR(info.st_mode);
+    text << std::oct << info.st_mode << std::dec << " " << info.st_uid;
     if (!S_ISLNK(info.st_mode)) text << " " << info.st_mtim.tv_sec << "." << info.st_mtim.tv_nsec;
     if (S_ISLNK(info.st_mode)) text << " -> " << stdfs::read_symlink(it->path()).string();
     if (S_ISREG(info.st_mode)) text << " " << std::ifstream(it->path(), std::ios::binary).rdbuf();
-    tree[stdfs::relative(it->path(), root).string()] = text.str();
+    const std::string path = stdfs::relative(it->path(), root).string();
+    tree[path] = text.str();
+    if (!S_ISDIR(info.st_mode)) names[{info.st_dev, info.st_ino}].push_back(path);
+  }
+  for (const auto& [inode, paths] : names) {
+    for (const std::string& path : paths) tree[path].insert(0, std::to_string(paths.size()) + " names ");
   }
   return tree;
 }
@@ -89,7 +96,7 @@ std::vector<std::string> leftovers(const std::string& pool) {
     if (name == "tx") {
       for (const auto& left : stdfs::directory_iterator(entry.path())) found.push_back("tx/" + left.path().filename().string());
     } else if (name != "format" && name != "head" && name != "secret" && name != "lock" &&
-               !name.starts_with("manifest.db")) {
+               name != "history" && !name.starts_with("manifest.db")) {
       found.push_back(name);
     }
   }

@@ -66,7 +66,7 @@ void put(const std::string& path, const std::string& content);
 // Everything below `root` except .nbackup: path -> "type mode mtime content-or-target links". Uses the C library only.
 std::map<std::string, std::string> tree_of(const std::string& root);
 
-// What a finished run may leave in a control directory besides head, format, secret and lock.
+// What a finished run may leave in a control directory besides head, format, secret, lock and history.
 std::vector<std::string> leftovers(const std::string& pool);
 
 }  // namespace nb::test

@@ -139,7 +139,7 @@ TEST_CASE("open: limits", "[wire]") {
   CHECK(open_refusal([](Open&) {}) == "accepted");
   CHECK(open_refusal([](Open& m) { m.operation = static_cast<Operation>(0); }) == "open: bad value of operation");
   CHECK(open_refusal([](Open& m) { m.operation = static_cast<Operation>(3); }) == "open: bad value of operation");
-  CHECK(open_refusal([](Open& m) { m.flags = 1 << 13; }) == "open: unknown bits in flags");
+  CHECK(open_refusal([](Open& m) { m.flags = 1 << 14; }) == "open: unknown bits in flags");
   CHECK(open_refusal([](Open& m) { m.destination = std::string(4096, 'x'); }) == "open: too long: destination");
   CHECK(open_refusal([](Open& m) { m.destination = std::string("a\0b", 3); }) == "open: NUL byte in destination");
   CHECK(open_refusal([](Open& m) { m.sources = {""}; }) == "open: empty (sources)");

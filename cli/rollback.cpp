@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rollback.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "cli/connect.hpp"
+#include "cli/json_events.hpp"
+#include "cli/standard_output.hpp"
+#include "cli/summary.hpp"
+#include "cli/when.hpp"
+#include "session/client.hpp"
+#include "session/set_reader.hpp"
+
+namespace nb::cli {
+namespace {
+
+// What is rolled back, and to what.
+struct Plan {
+  std::string root_path;
+  wire::Id set{};
+  std::uint64_t to = 0;
+};
+
+// The lock is given up again: the run takes its own, and its guard knows the set.
+Result<Plan> make_plan(const HostJob& job, Clock& clock) {
+  if (!job.settings.to) return fail(Errc::usage, "rollback needs --to WHEN");
+  NB_TRY_ASSIGN(const session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
+  if (!reader.below.is_root() || !job.path.is_root()) {
+    return fail(Errc::usage, "rollback is of a whole set, " + reader.root_path + "; for a part of it use restore");
+  }
+  NB_TRY_ASSIGN(const wire::Moment moment, parse_when(*job.settings.to, clock.wall()));
+  NB_TRY_ASSIGN(const std::uint64_t to, reader.generation(moment));
+  return Plan{reader.root_path, reader.set().format().uuid, to};
+}
+
+// What a run tells, as the output of a command. Its connection tells from threads of its own.
+class RunOutput final : public session::Observer {
+ public:
+  RunOutput(OutputForm form, session::CommandOutput& output) : m_form(form), m_output(output) {}
+  void on_phase(wire::PhaseKind) override {}
+  void on_progress(const session::Counts&) override {}
+  void on_item(const wire::Item& item) override {
+    const std::lock_guard lock(m_mutex);
+    keep(m_output.write((m_form == OutputForm::json ? json_item(item) : item_line(item, ItemStyle::itemized)) + "\n"));
+  }
+  void on_problem(const Error& error) override {
+    const std::lock_guard lock(m_mutex);
+    keep(m_output.problem(error));
+  }
+  void on_notice(const std::string& text) override {
+    const std::lock_guard lock(m_mutex);
+    keep(m_output.notice(text));
+  }
+  // The first error of the output. The run is not ended by it: it may be past its commit point.
+  [[nodiscard]] const Status& status() const { return m_status; }
+
+ private:
+  void keep(Status status) {
+    if (m_status) m_status = std::move(status);
+  }
+  const OutputForm m_form;
+  session::CommandOutput& m_output;
+  std::mutex m_mutex;
+  Status m_status;
+};
+
+session::Job job_of(const HostJob& job, const Plan& plan) {
+  session::Job run;
+  run.operation = wire::Operation::push;
+  run.sources = {plan.root_path == "/" ? "/" : plan.root_path + "/"};
+  run.destination = plan.root_path;
+  run.client = job.client;
+  run.at = wire::Moment{wire::MomentKind::generation, plan.to};
+  run.stay_within = job.stay_within;
+  run.expected_set = plan.set;
+  run.allow_unmounted = true;
+  run.options.flags = (job.settings.flags & wire::k_flag_dry_run) | wire::k_flag_delete | wire::k_flag_allow_empty |
+                      wire::k_flag_whole_file;
+  const bool tells = job.settings.itemize || job.settings.json || job.settings.has(wire::k_flag_dry_run);
+  if (tells) run.options.flags |= wire::k_flag_itemize;
+  run.options.max_delete = -1;
+  run.options.inactivity = job.settings.timeout;
+  run.options.compression = {codec::CompressionMode::off, 0};
+  run.options.wait = job.settings.wait;
+  run.options.wait_readers = job.settings.wait_readers;
+  return run;
+}
+
+// The sink is a process of its own, as in every run between two places of one machine.
+session::Connector connector_to_sink(const HostJob& job, RunOutput& told, Clock& clock) {
+  Settings settings = job.settings;
+  settings.root = job.stay_within;
+  const FarRights rights = settings.has(wire::k_flag_dry_run) ? FarRights::read_only : FarRights::read_write;
+  const auto tell = [&told](const std::string& text) { told.on_notice(text); };
+  return make_connector(settings, std::nullopt, rights,
+                        {tell, tell, [](const transport::RemoteLink&) {},
+                         [tell](std::string_view line) { tell(std::string(line)); }},
+                        clock);
+}
+
+Status tell_end(const HostJob& job, const RunSummary& summary, session::CommandOutput& output) {
+  return output.write(job.settings.json ? json_summary(summary) + "\n" : "nbackup: " + summary_line(summary) + "\n");
+}
+
+}  // namespace
+
+Result<int> run_rollback(const HostJob& job, session::CommandOutput& output, Clock& clock) {
+  NB_TRY_ASSIGN(const Plan plan, make_plan(job, clock));
+  RunOutput told(job.settings.json ? OutputForm::json : OutputForm::text, output);
+  const session::Job run = job_of(job, plan);
+  const SteadyTime began = clock.steady();
+  NB_TRY_ASSIGN(const session::RunReport report,
+                session::run(run, connector_to_sink(job, told, clock), {}, told, clock));
+  RunSummary summary;
+  summary.start.command = CommandId::rollback;
+  summary.start.sources = {fmt::format("generation {}", plan.to)};
+  summary.start.destination = plan.root_path;
+  summary.start.dry_run = job.settings.has(wire::k_flag_dry_run);
+  summary.report = report;
+  summary.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - began);
+  NB_TRY(tell_end(job, summary, output));
+  NB_TRY(told.status());
+  return report.exit_code;
+}
+
+}  // namespace nb::cli
