@@ -18,7 +18,8 @@ from pathlib import Path
 from support import options as opt
 from support import tree
 from support.crash import ENDS, Scenario, build_scenarios, listed_failpoints, wait_gone, wait_stopped
-from support.run import FULL, PLAIN_USER, Case, Running, clone
+from support.generations import assert_exact, kept, make_generations
+from support.run import FULL, PLAIN_USER, Case, Running, clone, remove_tree
 
 COUNTS = (1, 2, 5)
 _passed: set[str] = set()  # failpoints that tests of this process died at
@@ -165,6 +166,93 @@ class ForeignEdit(Case):
                 recovered = self.world.run("recover", target)
                 self.assertIn(recovered.code, (0, opt.PARTIAL), recovered.text)
                 self._check(target)
+
+
+class Dropping(Case):
+    """Generations are dropped by hand; what dies on the way is finished by the next one, and every other stays exact."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made = make_generations(self, "dropping")
+        self.count = 0
+
+    def _fresh(self) -> Path:
+        self.count += 1
+        target = self.dir / f"dropping-{self.count}"
+        clone(self.made.pool, target)
+        return target
+
+    def _die(self, target: Path, point: str, count: int, *command: str) -> None:
+        outcome = self.world.run(*command, target, failpoint=f"{point}=abort@{count}")
+        if outcome.code != 0:
+            _passed.add(point)
+        elif count == 1:
+            self.fail(f"{point} is not passed")
+
+    def test_dies_while_dropping(self) -> None:
+        for point in self._points():
+            for count in COUNTS if FULL else (1,):
+                with self.subTest(failpoint=point, at=count):
+                    target = self._fresh()
+                    # Only what has something newer and something older beside it has files to be moved.
+                    if point != "txn.thin.put_away":
+                        self._die(target, point, count, "prune", "--keep-last", "3")
+                    self._check(target, f"died at {point}@{count}")
+
+    def test_dies_while_merging_after_a_push(self) -> None:
+        (self.made.source / "moved").write_text("of 6")
+        (self.made.source / "dir/sub/c").write_text("of 6, too")
+        self.made.trees[6] = tree.snapshot(self.made.source)
+        for point in self._points():
+            for count in COUNTS if FULL else (1,):
+                with self.subTest(failpoint=point, at=count):
+                    self._push_and_die(point, count)
+
+    def _points(self) -> list[str]:
+        return [p for p in listed_failpoints() if p.startswith("txn.thin.") and p != "txn.thin.found"]
+
+    def _push_and_die(self, point: str, count: int) -> None:
+        target = self._fresh()
+        log = self.dir / "scratch" / "passed"
+        log.unlink(missing_ok=True)
+        server = self.world.server(f"{point}=abort@{count}", log)
+        self.run_ok("push", "--delete", "--no-history", *self.world.carrier_options("fake", server),
+                    f"{self.made.source}/", self.world.far(target, "fake"))
+        wait_gone(self.world.server_pid())
+        self.assertIn(point, log.read_text().split())
+        _passed.add(point)
+        note = f"died at {point}@{count} after a push"
+        self.run_ok("generations", target)
+        self.assertIn(kept(target), ([0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 6]), note)
+        assert_exact(self, self.made, target, note)
+        self.run_ok("push", "--delete", f"{self.made.source}/", target)
+        self.assert_clean(target, note)
+        remove_tree(target)
+
+    def test_dies_while_finishing(self) -> None:
+        for point in ("txn.thin.found", "txn.thin.op", "txn.thin.synced", "txn.thin.finished"):
+            with self.subTest(failpoint=point):
+                target = self._fresh()
+                self._die(target, "txn.thin.renamed", 1, "prune", "--keep-last", "3")
+                self._die(target, point, 1, "recover")
+                self._check(target, f"died again at {point}")
+
+    def test_dies_while_setting_the_policy(self) -> None:
+        target = self._fresh()
+        self._die(target, "txn.policy.written", 1, "policy", "--keep-last", "1")
+        self.assertIn("(the default)", self.run_ok("policy", target).stdout.decode())
+        self.run_ok("policy", "--keep-last", "1", target)
+
+    def _check(self, target: Path, note: str) -> None:
+        # A reader finishes it.
+        self.run_ok("generations", target)
+        self.assertIn(kept(target), ([0, 1, 2, 3, 4, 5], [3, 4, 5]), note)
+        assert_exact(self, self.made, target, note)
+        self.run_ok("prune", "--keep-last", "3", target)
+        self.assertEqual(kept(target), [3, 4, 5], note)
+        assert_exact(self, self.made, target, note)
+        self.assert_clean(target, note)
+        remove_tree(target)
 
 
 def start_to_commit_point(case: Case, scenario: Scenario, target: Path, extra: str) -> tuple[Running, int]:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which generations stay: policies, prune by hand, by the sink after a push, on another host, and by keys that may not."""
+from __future__ import annotations
+
+import json
+import unittest
+
+from support import options as opt
+from support.generations import assert_exact, kept, make_generations
+from support.run import BINARY, Case
+
+
+class Prune(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.made = make_generations(self, "prune")
+        self.pool = self.made.pool
+
+    def test_drops_what_no_rule_keeps_and_says_why(self) -> None:
+        dry = self.run_ok("prune", "-n", "--keep-last", "2", self.pool)
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
+        lines = dry.stdout.decode().splitlines()
+        self.assertRegex(lines[3], r"^drop  3  .*  no rule keeps it$")
+        self.assertRegex(lines[5], r"^keep  5  .*  newest, last 2$")
+        self.assertIn("would drop 4 generations, 2 kept (last 2)", lines[6])
+        done = self.run_ok("prune", "--keep-last", "2", self.pool)
+        self.assertIn("dropped 4 generations, 2 kept", done.stdout.decode())
+        self.assertEqual(kept(self.pool), [4, 5])
+        assert_exact(self, self.made, self.pool)
+        self.assert_clean(self.pool)
+
+    def test_all_others_stay_exact(self) -> None:
+        for policy, left in ((("--keep-last", "3"), [3, 4, 5]), (("--keep-last", "1"), [5])):
+            with self.subTest(policy=policy):
+                self.run_ok("prune", *policy, self.pool)
+                self.assertEqual(kept(self.pool), left)
+                assert_exact(self, self.made, self.pool)
+                self.assert_same_tree(self.made.source, self.pool)
+
+    def test_without_rules_the_default_holds(self) -> None:
+        self.assertIn("dropped 0 generations, 6 kept (last 7, within 30 days)", self.run_ok("prune", self.pool).stdout.decode())
+
+    def test_json(self) -> None:
+        events = [json.loads(line) for line in self.run_ok("prune", "-n", "--json", "--keep-last", "1", self.pool).stdout.decode().splitlines()]
+        self.assertEqual([event["event"] for event in events], ["decision"] * 6 + ["pruned"])
+        self.assertEqual(events[5]["reasons"], ["newest", "last 1"])
+        self.assertFalse(events[0]["keep"])
+        self.assertEqual((events[6]["dropped"], events[6]["kept"], events[6]["dry_run"]), (5, 1, True))
+
+    def test_a_policy_is_shown_set_and_forgotten(self) -> None:
+        self.assertIn("keeps: last 7, within 30 days (the default)", self.run_ok("policy", self.pool).stdout.decode())
+        self.run_ok("policy", "--keep-daily", "7", "--keep-yearly", "all", self.pool)
+        shown = self.run_ok("policy", "--json", self.pool).stdout.decode()
+        self.assertEqual({key: json.loads(shown)[key] for key in ("default", "last", "daily", "yearly")},
+                         {"default": False, "last": 0, "daily": 7, "yearly": "all"})
+        self.run_ok("policy", "--default", self.pool)
+        self.assertIn("(the default)", self.run_ok("policy", self.pool).stdout.decode())
+        self.assertFalse((self.pool / ".nbackup/policy").exists())
+
+    def test_a_push_applies_the_policy(self) -> None:
+        self.run_ok("policy", "--keep-last", "2", self.pool)
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
+        (self.made.source / "more").write_text("of 6")
+        self.run_ok("push", "--delete", f"{self.made.source}/", self.pool)
+        self.wait_for_sink()
+        self.assertEqual(kept(self.pool), [5, 6])
+        assert_exact(self, self.made, self.pool)
+
+    def test_a_set_is_made_with_a_policy(self) -> None:
+        other = self.dir / "other"
+        self.run_ok("init", "--keep-within", "2d", other)
+        self.assertIn("keeps: within 2 days", self.run_ok("policy", other).stdout.decode())
+
+    def test_without_history_the_one_before_goes(self) -> None:
+        (self.made.source / "more").write_text("of 6")
+        self.run_ok("push", "--delete", "--no-history", f"{self.made.source}/", self.pool)
+        self.wait_for_sink()
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 6])
+        assert_exact(self, self.made, self.pool)
+
+    def test_bad_rules_are_refused(self) -> None:
+        self.run_code(opt.USAGE, "prune", "--keep-last", "some", self.pool)
+        self.run_code(opt.USAGE, "policy", "--default", "--keep-last", "1", self.pool)
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
+
+    def test_on_another_host(self) -> None:
+        far = self.world.far(self.pool, "fake")
+        options = self.world.carrier_options("fake", self.world.server("", None))
+        self.assertIn("would drop 3", self.run_ok("prune", "-n", "--keep-last", "3", *options, far).stdout.decode())
+        self.run_ok("policy", "--keep-last", "3", *options, far)
+        self.assertIn("dropped 3 generations, 3 kept", self.run_ok("prune", *options, far).stdout.decode())
+        assert_exact(self, self.made, self.pool)
+
+    def test_a_key_that_may_only_add_or_read_cannot_drop(self) -> None:
+        for right in ("--append-only", "--read-only"):
+            with self.subTest(right=right):
+                server = self.dir / f"server{right}"
+                server.write_text(f"#!/bin/sh\nexec {BINARY} serve {right} --root {self.dir}\n")
+                server.chmod(0o755)
+                options = self.world.carrier_options("fake", server)
+                far = self.world.far(self.pool, "fake")
+                self.run_code(opt.IO, "prune", "--keep-last", "1", *options, far)
+                self.run_code(opt.IO, "policy", "--keep-last", "1", *options, far)
+                self.assertIn("(the default)", self.run_ok("policy", *options, far).stdout.decode())
+                self.assertIn("would drop 5", self.run_ok("prune", "-n", "--keep-last", "1", *options, far).stdout.decode())
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
+
+    def wait_for_sink(self) -> None:
+        """The client has its answer before the sink is done; its lock tells."""
+        self.run_ok("recover", "--wait", "60", self.pool)
+
+
+if __name__ == "__main__":
+    unittest.main()
