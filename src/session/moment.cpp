@@ -34,9 +34,10 @@ Result<std::uint64_t> newest_by(const txn::FileSet& set, const txn::History& his
   const auto number = history.newest_at(time_ns);
   if (number || number.error().code != Errc::not_found) return number;
   std::int64_t oldest_ns = set.head().time_ns;
-  if (!history.numbers().empty()) {
-    NB_TRY_ASSIGN(const txn::Generation oldest, history.read(history.numbers().front()));
+  for (const std::uint64_t each : history.numbers()) {
+    NB_TRY_ASSIGN(const txn::Generation oldest, history.read(each));
     oldest_ns = oldest.time_ns;
+    if (oldest_ns != 0) break;
   }
   return fail(Errc::usage, "no generation is from " + utc(time_ns) + " or before: the oldest that the set keeps is " +
                                "from " + utc(oldest_ns));

@@ -50,7 +50,7 @@ Result<std::uint64_t> History::newest_at(std::int64_t time_ns) const {
   // Clocks go wrong: not the first that is old enough from the end by bisection, but by looking at each.
   for (auto it = m_numbers.rbegin(); it != m_numbers.rend(); ++it) {
     NB_TRY_ASSIGN(const Generation generation, read(*it));
-    if (generation.time_ns <= time_ns) return *it;
+    if (generation.time_ns != 0 && generation.time_ns <= time_ns) return *it;
   }
   return fail(Errc::not_found, "a generation that old");
 }

@@ -33,7 +33,9 @@ class History {
   [[nodiscard]] bool has(std::uint64_t number) const;
   // Errc::not_found if it is not kept, Errc::bad_set if its account is damaged.
   [[nodiscard]] Result<Generation> read(std::uint64_t number) const;
-  // The newest kept generation that was committed at `time_ns` or before; Errc::not_found if all are younger.
+  // The newest kept generation that was committed at `time_ns` or before; Errc::not_found if all are younger. One whose
+  // time is not known, such as the tree before the first push, is asked for by its number alone: who wants yesterday's
+  // files must not be given an empty tree.
   [[nodiscard]] Result<std::uint64_t> newest_at(std::int64_t time_ns) const;
   // The changes that lead from `generation` back to its `previous`, which it has.
   Status for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const;

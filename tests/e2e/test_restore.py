@@ -313,8 +313,8 @@ class Forms(Past):
             shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
             outcome = self.run_ok("restore", "--at", shown, f"{self.pool}:f", "-")
             self.assertEqual(outcome.stdout, (self.kept[number] / "f").read_bytes())
-        outcome = self.run_code(opt.PATH, "restore", "--at", "-1h", f"{self.pool}:f", "-")
-        self.assertIn(b"f at generation 0", outcome.stderr, "before the first push there was nothing")
+        outcome = self.run_code(opt.USAGE, "restore", "--at", "-1h", f"{self.pool}:f", "-")
+        self.assertIn(b"no generation is from", outcome.stderr, "what was before the first push has no time")
 
     def test_the_example_brings_back_yesterday(self) -> None:
         """examples/restore as it stands. Yesterday ends between the pushes, in a time zone made for that."""
