@@ -27,7 +27,7 @@ constexpr std::array k_rows{
     HostCommandRow{CommandId::ls, Right::read, "--at --json --long --recursive", run_ls},
     HostCommandRow{CommandId::cat, Right::read, "--at", run_cat},
     HostCommandRow{CommandId::rollback, Right::decide, "--dry-run --itemize-changes --json --to --wait --wait-readers",
-                   run_rollback},
+                   run_rollback, rollback_only_looks},
     HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
     HostCommandRow{CommandId::prune, Right::decide, k_prune_options, run_prune, prune_only_looks},
     HostCommandRow{CommandId::policy, Right::decide, k_policy_options, run_policy, policy_only_looks},

@@ -106,6 +106,8 @@ Status tell_end(const HostJob& job, const RunSummary& summary, session::CommandO
 
 }  // namespace
 
+bool rollback_only_looks(const Settings& settings) { return settings.has(wire::k_flag_dry_run); }
+
 Result<int> run_rollback(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(const Plan plan, make_plan(job, clock));
   RunOutput told(job.settings.json ? OutputForm::json : OutputForm::text, output);

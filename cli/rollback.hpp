@@ -8,6 +8,7 @@ namespace nb::cli {
 
 // A push of the set's past into the set itself (host_command.hpp). Guards about what would go are lifted: what goes is
 // what the user named, and history keeps it.
+bool rollback_only_looks(const Settings& settings);  // a dry run
 Result<int> run_rollback(const HostJob& job, session::CommandOutput& output, Clock& clock);
 
 }  // namespace nb::cli

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -371,106 +370,6 @@ class Resume(Case):
                 return
             time.sleep(0.1)
         self.fail(f"never {count} files in the stage")
-
-
-class Pruning(Case):
-    """A prune that dies at any of its failpoints, then again at the next: every generation that stays is as it was."""
-
-    GENERATIONS = 5
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.source, self.sink = self.dir / "source", self.dir / "sink"
-        self.rng = random.Random(5)
-        for name in ("changes", "tree/a", "tree/sub/b", "tree/sub/c", "same"):
-            (self.source / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.source / name).write_bytes(self.rng.randbytes(100_000))
-        os.link(self.source / "same", self.source / "tree/linked")
-        self.trees: dict[int, tree.Tree] = {}
-        for number in range(1, self.GENERATIONS + 1):
-            self._change(number)
-            self.run_ok("push", "--delete", f"{self.source}/", self.sink)
-            self.trees[number] = tree.snapshot(self.source)
-
-    def _change(self, number: int) -> None:
-        (self.source / "changes").write_bytes(self.rng.randbytes(50_000 + number))
-        (self.source / f"new{number}").write_text("new")
-        (self.source / "same").chmod(0o600 + number)
-        if number == 2:
-            (self.source / "tree/sub/b").write_text("before its directory goes")
-        if number == 3:
-            (self.source / "tree").rename(self.source / "renamed")
-            (self.source / "new1").unlink()
-        if number == 4:
-            (self.source / "renamed/sub/c").unlink()
-            (self.source / "tree").write_text("a file now")
-
-    def _prune(self, pool: Path, failpoint: str = "", keep: int = 2, log: Path | None = None) -> int:
-        return self.world.run("prune", "--keep-last", str(keep), pool, failpoint=failpoint, log=log).code
-
-    def _pool(self, name: str) -> Path:
-        pool = self.dir / name
-        clone(self.sink, pool)
-        return pool
-
-    def _judge(self, pool: Path, numbers: tuple[int, ...], note: str) -> None:
-        for number in numbers:
-            back = self.dir / "back"
-            self.run_ok("restore", f"{pool}/", back, "--at", str(number))
-            with self.subTest(note, generation=number):
-                self.assert_same_tree(self.trees[number], tree.snapshot(back), ignore_root=True)
-            shutil.rmtree(back)
-
-    @staticmethod
-    def _points(log: Path) -> list[str]:
-        return sorted({line.split()[0] for line in log.read_text().splitlines() if line.startswith("txn.thin.")})
-
-    def test_oldest_go(self) -> None:
-        log = self.dir / "passed"
-        self.assertEqual(self._prune(self._pool("probe"), log=log), 0)
-        points = self._points(log)
-        self.assertGreater(len(points), 10)
-        kept = (self.GENERATIONS - 1, self.GENERATIONS)
-        for point in points:
-            pool = self._pool(f"pool-{point}")
-            for count in (1, 2):
-                code = self._prune(pool, f"{point}=abort@{count}")
-                self.assertIn(code, (0, -signal.SIGKILL) if count > 1 else (-signal.SIGKILL,), point)
-                _passed.add(point)
-            self._judge(pool, kept, f"after {point}")
-            self.assertEqual(self._prune(pool), 0)
-            self._judge(pool, kept, f"pruned after {point}")
-            self.assert_clean(pool)
-            shutil.rmtree(pool)
-
-    def _push_without_history(self, pool: Path, failpoint: str = "", log: Path | None = None) -> int:
-        return self.world.run("push", "--delete", "--no-history", "--new-set", f"{self.source}/", pool,
-                              failpoint=failpoint, log=log).code
-
-    def test_one_in_the_middle_goes(self) -> None:
-        """As a push without history has it: the generation before the new one."""
-        log = self.dir / "passed"
-        self._change(self.GENERATIONS + 1)
-        self.trees[self.GENERATIONS + 1] = tree.snapshot(self.source)
-        self.assertEqual(self._push_without_history(self._pool("probe"), log=log), 0)
-        kept = (*range(1, self.GENERATIONS), self.GENERATIONS + 1)
-        for point in self._points(log):
-            pool = self._pool(f"pool-{point}")
-            self._push_without_history(pool, f"{point}=abort@1")
-            _passed.add(point)
-            self._judge(pool, kept, f"after {point}")
-            self.assertEqual(self._prune(pool, keep=100), 0)
-            self._judge(pool, kept, f"finished after {point}")
-            self.assert_clean(pool)
-            shutil.rmtree(pool)
-
-    def test_dies_while_finishing(self) -> None:
-        pool = self._pool("pool")
-        self.assertEqual(self._prune(pool, "txn.thin.decided=abort@1"), -signal.SIGKILL)
-        self.assertEqual(self._prune(pool, "txn.thin.found=abort@1"), -signal.SIGKILL)
-        _passed.add("txn.thin.found")
-        self.assertEqual(self._prune(pool), 0)
-        self._judge(pool, (self.GENERATIONS - 1, self.GENERATIONS), "after two crashes")
 
 
 class ZCoverage(unittest.TestCase):

@@ -374,6 +374,7 @@ class There(Looking):
             self.assertEqual(self.run_ok("cat", *options, "nbtest:.:a", "--at=1").stdout, b"first\n")
             outcome = self.run_code(opt.IO, "rollback", *options, "nbtest:.", "--to=1")
             self.assertIn(words, outcome.stderr)
+            self.assertIn("*deleting   new", lines(self.run_ok("rollback", "-n", *options, "nbtest:.", "--to=1")))
             self.assert_same_tree(before, self.pool)
         restrict(f"serve --root {self.pool}")
         self.run_ok("rollback", *options, "nbtest:.", "--to=1")

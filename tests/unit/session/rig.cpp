@@ -77,7 +77,7 @@ std::map<std::string, std::string> tree_of(const std::string& root) {
     if (!S_ISLNK(info.st_mode)) text << " " << info.st_mtim.tv_sec << "." << info.st_mtim.tv_nsec;
     if (S_ISLNK(info.st_mode)) text << " -> " << stdfs::read_symlink(it->path()).string();
     if (S_ISREG(info.st_mode)) text << " " << std::ifstream(it->path(), std::ios::binary).rdbuf();
-    const std::string path = stdfs::relative(it->path(), root).string();
+    const std::string path = it->path().lexically_relative(root).string();
     tree[path] = text.str();
     if (!S_ISDIR(info.st_mode)) names[{info.st_dev, info.st_ino}].push_back(path);
   }
