@@ -29,8 +29,7 @@ Result<txn::RetentionPolicy> policy_for(const HostJob& job, txn::FileSet& set) {
   return stored.value_or(txn::default_policy());
 }
 
-Status tell_decisions(const HostJob& job, const std::vector<txn::Decision>& decisions,
-                      session::CommandOutput& output) {
+Status tell_decisions(const HostJob& job, const std::vector<txn::Decision>& decisions, session::CommandOutput& output) {
   if (job.settings.json) {
     for (const txn::Decision& each : decisions) NB_TRY(output.write(json_decision(each) + "\n"));
     return {};

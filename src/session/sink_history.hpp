@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sink does about earlier generations once a run has committed: the one before goes where the run keeps no history
-// of it, and those that the set's policy does not keep. Part of no run's success: what goes wrong here is told and left
-// for the next time.
+// What a sink does about earlier generations once a run has committed: the one before goes where the run keeps no
+// history of it, and those that the set's policy does not keep. Part of no run's success: what goes wrong here is told
+// and left for the next time.
 #pragma once
 
 #include <functional>

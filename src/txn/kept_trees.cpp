@@ -42,7 +42,7 @@ Result<fs::Metadata> KeptTrees::metadata(std::uint64_t generation, const RelPath
 }
 
 Result<fs::Directory*> KeptTrees::make_parent_of(std::uint64_t generation, const RelPath& path) {
-  NB_TRY_ASSIGN(LiveTree* tree, of(generation));
+  NB_TRY_ASSIGN(LiveTree * tree, of(generation));
   if (tree == nullptr) {
     NB_TRY_ASSIGN(const auto entry, m_history.open_directory(std::to_string(generation)));
     NB_TRY_ASSIGN(const auto made, open_or_create_directory(*entry, k_files_name));

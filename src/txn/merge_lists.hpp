@@ -32,7 +32,7 @@ struct SaidOfPath {
   std::uint64_t order = 0;
   // Below files/ of the surviving generation is, at this path or under it, something that nothing leads to any more.
   bool is_stale = false;
-  std::vector<SaidMetadata> metadata;         // one after the other
+  std::vector<SaidMetadata> metadata;  // one after the other
 };
 
 // Said of an inode that was at `path` in the surviving generation itself, before anything else was said of that path.

@@ -20,8 +20,8 @@ constexpr std::uint64_t k_few = 64;
 constexpr std::uint64_t k_new_share = 8;
 constexpr std::int64_t k_day_ns = 86'400LL * 1'000'000'000;
 
-// history/judged: when the policy was last applied to a set of many generations. It saves work and decides nothing: where
-// it is missing or damaged the work is done.
+// history/judged: when the policy was last applied to a set of many generations. It saves work and decides nothing:
+// where it is missing or damaged the work is done.
 struct Judged {
   std::uint64_t policy = 0;      // check of what was applied
   std::uint64_t generation = 0;  // the live one then

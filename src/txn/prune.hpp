@@ -14,8 +14,8 @@ Result<std::optional<RetentionPolicy>> read_policy(FileSet& set);
 // Durable, in one step; nothing: the default holds from now on.
 Status write_policy(FileSet& set, const WriterLock& lock, const std::optional<RetentionPolicy>& policy);
 
-// What `policy` says of every kept generation, oldest first; reads all of their accounts. The newest is kept whatever it
-// says. A generation whose account is damaged stays.
+// What `policy` says of every kept generation, oldest first; reads all of their accounts. The newest is kept whatever
+// it says. A generation whose account is damaged stays.
 Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPolicy& policy, Clock& clock);
 // The numbers of those that go.
 std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions);
@@ -28,6 +28,7 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
 
 // After a commit of a run whose predecessor is not to be kept: the generation before the live one goes, exactly as by a
 // prune, so that earlier ones stay what they are.
-Result<ThinReport> drop_predecessor(FileSet& set, const WriterLock& lock, Clock& clock, const ThinOptions& options = {});
+Result<ThinReport> drop_predecessor(FileSet& set, const WriterLock& lock, Clock& clock,
+                                    const ThinOptions& options = {});
 
 }  // namespace nb::txn

@@ -19,8 +19,8 @@ constexpr std::string_view k_all = "all";
 constexpr std::int64_t k_second_ns = 1'000'000'000;
 constexpr std::uint64_t k_day_seconds = 86'400;
 
-// A rule that counts periods: its names in words and on disk, the form of a period's name, which periods differ although
-// their names do not (the hour that comes twice when clocks are set back), and how many it keeps.
+// A rule that counts periods: its names in words and on disk, the form of a period's name, which periods differ
+// although their names do not (the hour that comes twice when clocks are set back), and how many it keeps.
 struct PeriodRule {
   const char* name;
   const char* format;
@@ -121,7 +121,8 @@ class Decider {
     }
   }
 
-  // The newest generation that no wrong clock has put into the future; if there is none, the newest whose time is known.
+  // The newest generation that no wrong clock has put into the future; if there is none, the newest whose time is
+  // known.
   [[nodiscard]] std::optional<std::int64_t> reference() const {
     std::optional<std::int64_t> newest;
     for (auto it = m_decisions.rbegin(); it != m_decisions.rend(); ++it) {

@@ -10,9 +10,9 @@
 // A generation goes when no rule keeps it. The newest, which is the live tree, always stays.
 //
 // "Within" counts from the newest generation and not from now, so that nothing expires while no backups are made. Order
-// is that of the numbers: a clock that jumped makes a period of its own at worst. Times after `now` were made by a wrong
-// clock and do not move the point that "within" counts from. A generation whose time is not known (0: the tree before the
-// first push) was live until the next one, and is as old as that; it is not the newest of any period.
+// is that of the numbers: a clock that jumped makes a period of its own at worst. Times after `now` were made by a
+// wrong clock and do not move the point that "within" counts from. A generation whose time is not known (0: the tree
+// before the first push) was live until the next one, and is as old as that; it is not the newest of any period.
 #pragma once
 
 #include <cstdint>

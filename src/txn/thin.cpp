@@ -179,8 +179,8 @@ class Batch {
     for (const Planned& each : m_plans) {
       const auto end = each.run.dropped.begin() + static_cast<std::ptrdiff_t>(each.plan.dropped);
       report.dropped.insert(report.dropped.end(), each.run.dropped.begin(), end);
-      const auto run = std::find_if(runs.begin(), runs.end(),
-                                    [&](const ThinRun& one) { return one.survivor == each.run.survivor; });
+      const auto run =
+          std::find_if(runs.begin(), runs.end(), [&](const ThinRun& one) { return one.survivor == each.run.survivor; });
       run->dropped.erase(run->dropped.begin(), run->dropped.begin() + static_cast<std::ptrdiff_t>(each.plan.dropped));
     }
     std::erase_if(runs, [](const ThinRun& run) { return run.dropped.empty(); });
@@ -221,7 +221,9 @@ void tidy_anchors(fs::Directory& history, std::uint64_t survivor) {
   }
 }
 
-Error in_doubt(const Error& error) { return {Errc::in_doubt, error.sys_errno, "dropping generations: " + error.message()}; }
+Error in_doubt(const Error& error) {
+  return {Errc::in_doubt, error.sys_errno, "dropping generations: " + error.message()};
+}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thinning: dropping kept generations so that all others stay exactly what they are. What a dropped generation leads back
-// to is merged into the next newer one: into its change list, and into the files that it keeps. docs/formats.md has the
-// rules, and what a crash at any step leaves.
+// Thinning: dropping kept generations so that all others stay exactly what they are. What a dropped generation leads
+// back to is merged into the next newer one: into its change list, and into the files that it keeps. docs/formats.md
+// has the rules, and what a crash at any step leaves.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ struct ThinReport {
 // interrupted commit (recover). What cannot be dropped stays, with everything it needs, and is among the problems; an
 // error says that no more was done: Errc::not_found if one of them is not kept, Errc::usage if one is the live
 // generation, Errc::readers_busy, Errc::interrupted; Errc::in_doubt if the next recovery has to finish what was begun.
-// The space is given back at the end, one entry after the other; so is what a crash has kept an earlier call from giving
-// back.
+// The space is given back at the end, one entry after the other; so is what a crash has kept an earlier call from
+// giving back.
 Result<ThinReport> drop_generations(FileSet& set, const WriterLock& lock, Clock& clock,
                                     const std::vector<std::uint64_t>& numbers, const ThinOptions& options = {});
 

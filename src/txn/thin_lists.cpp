@@ -16,18 +16,18 @@ namespace {
 struct Item {
   std::uint64_t order = 0;
   const std::string* key = nullptr;
-  const SaidOfPath* place = nullptr;         // where the path is
-  const SaidMetadata* metadata = nullptr;    // or what it was like
-  const RelPath* path = nullptr;             // instead of a key
+  const SaidOfPath* place = nullptr;       // where the path is
+  const SaidMetadata* metadata = nullptr;  // or what it was like
+  const RelPath* path = nullptr;           // instead of a key
 };
 
 // An inode that is known by a name of its own from now on.
 struct Anchor {
   std::uint64_t generation = 0;
-  RelPath path;                              // below files/ of it
+  RelPath path;  // below files/ of it
   const SaidMetadata* said = nullptr;
   fs::FileType type = fs::FileType::regular;
-  RelPath name;                              // of the anchor; the root: none yet
+  RelPath name;  // of the anchor; the root: none yet
 };
 
 using Anchors = std::map<std::pair<std::uint64_t, std::uint64_t>, Anchor>;  // by device and inode

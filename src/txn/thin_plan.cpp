@@ -149,8 +149,8 @@ Status read_list(const fs::Directory& history, const Generation& account, ListMe
 // The generation that `account` leads back to, which is to be dropped.
 Result<Generation> read_next(const fs::Directory& history, const Generation& account, std::uint64_t number) {
   if (account.previous != number) {
-    return fail(Errc::bad_set, "generation " + std::to_string(account.number) + " does not lead back to " +
-                                   std::to_string(number));
+    return fail(Errc::bad_set,
+                "generation " + std::to_string(account.number) + " does not lead back to " + std::to_string(number));
   }
   return read_account(history, number);
 }

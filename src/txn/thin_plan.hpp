@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dropping a run of neighbouring generations comes to: the change list that the surviving one gets, and what has to
-// move in history. Called by thin.cpp, under the writer's lock; nothing that anybody reads changes here.
+// What dropping a run of neighbouring generations comes to: the change list that the surviving one gets, and what has
+// to move in history. Called by thin.cpp, under the writer's lock; nothing that anybody reads changes here.
 #pragma once
 
 #include <vector>
@@ -18,16 +18,17 @@ struct ThinRun {
 };
 
 struct ThinPlan {
-  std::vector<ThinOp> ops;        // begin with the Merge
-  std::size_t dropped = 0;        // how many of the run, from its beginning; the rest is for another time
+  std::vector<ThinOp> ops;  // begin with the Merge
+  std::size_t dropped = 0;  // how many of the run, from its beginning; the rest is for another time
 };
 
 // More than this many paths are not held in memory at once for one survivor, nor more generations merged.
 inline constexpr std::size_t k_most_paths_at_once = 1'000'000;
 inline constexpr std::size_t k_most_dropped_at_once = 1000;
 
-// Reads the lists and writes changes.new and generation.new of the survivor, and the anchors that the new list needs; not
-// durable yet. `next_slot` is the first free slot of the trash. Errors leave everything as it was but for these files.
+// Reads the lists and writes changes.new and generation.new of the survivor, and the anchors that the new list needs;
+// not durable yet. `next_slot` is the first free slot of the trash. Errors leave everything as it was but for these
+// files.
 Result<ThinPlan> plan_thinning(fs::Directory& history, const ThinRun& run, std::uint64_t& next_slot);
 
 }  // namespace nb::txn

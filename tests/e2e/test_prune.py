@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which generations stay: policies, prune by hand, by the sink after a push, on another host, and by keys that may not."""
+"""Which generations stay: policies, prune by hand, after a push, on another host, and by keys that may not."""
 from __future__ import annotations
 
 import json
@@ -38,10 +38,12 @@ class Prune(Case):
                 self.assert_same_tree(self.made.source, self.pool)
 
     def test_without_rules_the_default_holds(self) -> None:
-        self.assertIn("dropped 0 generations, 6 kept (last 7, within 30 days)", self.run_ok("prune", self.pool).stdout.decode())
+        done = self.run_ok("prune", self.pool)
+        self.assertIn("dropped 0 generations, 6 kept (last 7, within 30 days)", done.stdout.decode())
 
     def test_json(self) -> None:
-        events = [json.loads(line) for line in self.run_ok("prune", "-n", "--json", "--keep-last", "1", self.pool).stdout.decode().splitlines()]
+        done = self.run_ok("prune", "-n", "--json", "--keep-last", "1", self.pool)
+        events = [json.loads(line) for line in done.stdout.decode().splitlines()]
         self.assertEqual([event["event"] for event in events], ["decision"] * 6 + ["pruned"])
         self.assertEqual(events[5]["reasons"], ["newest", "last 1"])
         self.assertFalse(events[0]["keep"])
@@ -102,7 +104,8 @@ class Prune(Case):
                 self.run_code(opt.IO, "prune", "--keep-last", "1", *options, far)
                 self.run_code(opt.IO, "policy", "--keep-last", "1", *options, far)
                 self.assertIn("(the default)", self.run_ok("policy", *options, far).stdout.decode())
-                self.assertIn("would drop 5", self.run_ok("prune", "-n", "--keep-last", "1", *options, far).stdout.decode())
+                dry = self.run_ok("prune", "-n", "--keep-last", "1", *options, far)
+                self.assertIn("would drop 5", dry.stdout.decode())
         self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
 
     def wait_for_sink(self) -> None:

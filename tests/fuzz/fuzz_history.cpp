@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a generation, its changes, a policy and the record of a merge as bytes from a damaged disk. The first byte chooses: 0 is a whole list of
-// changes, anything else one record. What decodes must encode to something that decodes to the same.
+// The account of a generation, its changes, a policy and the record of a merge as bytes from a damaged disk. The first
+// byte chooses: 0 is a whole list of changes, anything else one record. What decodes must encode to something that decodes
+// to the same.
 #include "fs/sim_directory.hpp"
 #include "record.hpp"
 #include "txn/change_list.hpp"

@@ -117,7 +117,8 @@ TEST_CASE("readers are waited for, and nothing is changed if they stay", "[txn][
 TEST_CASE("an interrupt before the decision changes nothing", "[txn][history][prune]") {
   const SimFileSystem disk = long_history(3);
   Writer at(disk);
-  const auto ended = drop_generations(*at.set, *at.lock, at.clock, {1}, {std::chrono::seconds(5), [] { return false; }});
+  const auto ended =
+      drop_generations(*at.set, *at.lock, at.clock, {1}, {std::chrono::seconds(5), [] { return false; }});
   REQUIRE(!ended);
   CHECK(ended.error().code == Errc::interrupted);
   CHECK(kept_generations(disk) == Numbers{0, 1, 2, 3});

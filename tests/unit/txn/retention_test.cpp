@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy keeps, in fixed time zones: periods across changes of the clock, ISO weeks, clocks that jumped, times that
-// are not known.
+// What a policy keeps, in fixed time zones: periods across changes of the clock, ISO weeks, clocks that jumped, times
+// that are not known.
 #include "txn/retention.hpp"
 
 #include <catch2/catch.hpp>
@@ -105,8 +105,8 @@ TEST_CASE("rules add up", "[txn][retention]") {
   policy.last = 1;
   policy.monthly = 2;
   policy.yearly = 3;
-  const auto decisions = decide(at({utc(2024, 5, 1), utc(2025, 5, 1), utc(2026, 4, 30), utc(2026, 5, 1), utc(2026, 5, 2)}),
-                                policy, k_far);
+  const auto decisions =
+      decide(at({utc(2024, 5, 1), utc(2025, 5, 1), utc(2026, 4, 30), utc(2026, 5, 1), utc(2026, 5, 2)}), policy, k_far);
   CHECK(kept(decisions) == Numbers{1, 2, 3, 5});
   CHECK(decisions[4].reasons == Reasons{"newest", "last 1", "monthly 2026-05", "yearly 2026"});
   CHECK(decisions[2].reasons == Reasons{"monthly 2026-04"});
@@ -126,16 +126,18 @@ TEST_CASE("days are those of the local zone", "[txn][retention]") {
 TEST_CASE("the hour that comes twice is two hours, and the one that is left out none", "[txn][retention]") {
   const Zone zone(k_berlin);
   // 02:30 summer time and 02:30 winter time of 2026-10-25.
-  const auto twice = decide(at({utc(2026, 10, 25, 0, 30), utc(2026, 10, 25, 1, 30)}), with(&RetentionPolicy::hourly, 9), k_far);
+  const auto twice =
+      decide(at({utc(2026, 10, 25, 0, 30), utc(2026, 10, 25, 1, 30)}), with(&RetentionPolicy::hourly, 9), k_far);
   CHECK(kept(twice) == Numbers{1, 2});
   CHECK(twice[0].reasons == Reasons{"hourly 2026-10-25 02:00"});
   CHECK(twice[1].reasons == Reasons{"newest", "hourly 2026-10-25 02:00"});
   // 01:59 and 03:00 of 2026-03-29.
-  const auto left_out = decide(at({utc(2026, 3, 29, 0, 59), utc(2026, 3, 29, 1, 0)}), with(&RetentionPolicy::hourly, 9), k_far);
+  const auto left_out =
+      decide(at({utc(2026, 3, 29, 0, 59), utc(2026, 3, 29, 1, 0)}), with(&RetentionPolicy::hourly, 9), k_far);
   CHECK(left_out[1].reasons == Reasons{"newest", "hourly 2026-03-29 03:00"});
   // The day of 25 hours is one day.
-  CHECK(kept(decide(at({utc(2026, 10, 24, 22, 0), utc(2026, 10, 25, 22, 59)}), with(&RetentionPolicy::daily, 9), k_far)) ==
-        Numbers{2});
+  CHECK(kept(decide(at({utc(2026, 10, 24, 22, 0), utc(2026, 10, 25, 22, 59)}), with(&RetentionPolicy::daily, 9),
+                    k_far)) == Numbers{2});
 }
 
 TEST_CASE("weeks are those of ISO 8601", "[txn][retention]") {

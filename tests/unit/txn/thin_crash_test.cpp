@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The power is cut at every operation of a prune and of the recovery from that, and what was not synced is lost, kept, or
-// both by chance; then every operation fails by itself. Afterwards each generation that is kept reads back exactly, only
-// those that were to go are gone, and dropping them again leaves nothing of them.
+// The power is cut at every operation of a prune and of the recovery from that, and what was not synced is lost, kept,
+// or both by chance; then every operation fails by itself. Afterwards each generation that is kept reads back exactly,
+// only those that were to go are gone, and dropping them again leaves nothing of them.
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdlib>
@@ -120,7 +120,8 @@ TEST_CASE("so does one for an ordinary user", "[txn][history][crash]") {
 }
 
 TEST_CASE("so does one where syncfs does not tell", "[txn][history][crash]") {
-  for (std::uint64_t seed = 41; seed <= 40 + seeds(2); ++seed) crash_everywhere(scenario(seed, without_reports(), {1, 2, 5}), true);
+  for (std::uint64_t seed = 41; seed <= 40 + seeds(2); ++seed)
+    crash_everywhere(scenario(seed, without_reports(), {1, 2, 5}), true);
 }
 
 TEST_CASE("so does one where others have lost things", "[txn][history][crash]") {
