@@ -44,7 +44,8 @@ struct CommitOutcome {
 class Transaction {
  public:
   // Finishes or undoes an interrupted commit first (recover), then opens a stage. What an earlier run of this set left
-  // staged is adopted as resume data unless it is marked poisoned, or the disk is so full that nothing could be added. Leftover trash is set aside, not emptied now.
+  // staged is adopted as resume data unless it is marked poisoned, or the disk is so full that nothing could be added.
+  // Leftover trash is set aside, not emptied now.
   static Result<std::unique_ptr<Transaction>> begin(FileSet& set, const WriterLock& lock, const TxId& id, Clock& clock,
                                                     const GoOn& go_on = {});
   // Leaves the stage on disk, as resume data.
