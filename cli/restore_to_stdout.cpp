@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -18,14 +16,11 @@ namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{256} << 10;
 
-// A directory of our own for as long as this lives; in TMPDIR, else in /var/tmp or /tmp, since files may be large.
+// A directory of our own for as long as this lives.
 class ScratchDirectory {
  public:
   static Result<ScratchDirectory> make() {
-    const char* named = std::getenv("TMPDIR");
-    const std::array<std::string, 3> places{named != nullptr ? named : "", "/var/tmp", "/tmp"};
-    for (const std::string& place : places) {
-      if (place.empty() || place.front() != '/') continue;
+    for (const std::string& place : temporary_places()) {
       std::string path = place + "/nbackup-restore-XXXXXX";
       if (::mkdtemp(path.data()) != nullptr) return ScratchDirectory(std::move(path));
     }
@@ -53,16 +48,6 @@ Status check_settings(const Settings& settings) {
   return fail(Errc::usage, "standard output is the file's: not with -n, -v, -i, --stats or --json");
 }
 
-Status write_all(int to, std::span<const std::byte> data) {
-  while (!data.empty()) {
-    const ssize_t count = ::write(to, data.data(), data.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("write to standard output");
-    data = data.subspan(static_cast<std::size_t>(count));
-  }
-  return {};
-}
-
 Status copy_to_stdout(const std::string& path, const std::string& shown) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat stat {};
@@ -70,11 +55,11 @@ Status copy_to_stdout(const std::string& path, const std::string& shown) {
   if (!regular) return fail(Errc::path, shown + " is no regular file, which is all that standard output takes");
   std::vector<std::byte> buffer(k_copy_bytes);
   while (true) {
-    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("read " + path);
-    if (count == 0) return {};
-    NB_TRY(write_all(STDOUT_FILENO, std::span(buffer).first(static_cast<std::size_t>(count))));
+    const auto count = read_full(file.get(), buffer);
+    if (!count) return fail_errno("read " + path, count.error().sys_errno);
+    const Status written = write_full(STDOUT_FILENO, std::span(buffer).first(*count));
+    if (!written) return fail_errno("write to standard output", written.error().sys_errno);
+    if (*count < buffer.size()) return {};
   }
 }
 

@@ -65,6 +65,13 @@ std::optional<std::string> read_file_prefix(const std::string& path, std::size_t
   return text;
 }
 
+std::vector<std::string> temporary_places() {
+  std::vector<std::string> places{"/var/tmp", "/tmp"};
+  const char* named = std::getenv("TMPDIR");
+  if (named != nullptr && *named == '/') places.insert(places.begin(), named);
+  return places;
+}
+
 Result<Fd> make_nameless_file(const std::string& directory) {
   Fd nameless(::open(directory.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
   if (nameless.valid()) return nameless;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -39,6 +40,9 @@ Result<std::size_t> read_full(int fd, std::span<std::byte> out);
 Status write_full(int fd, std::span<const std::byte> data);
 // The file at `path`, of a longer one the first `max_bytes`; nothing where it cannot be read.
 std::optional<std::string> read_file_prefix(const std::string& path, std::size_t max_bytes);
+// Where temporary files go, the best first: TMPDIR where that is an absolute path, then /var/tmp and /tmp, for they may be
+// large.
+std::vector<std::string> temporary_places();
 // An empty file in `directory` that has no name and goes with its descriptor; for reading and writing. Where the file
 // system has no such files (FAT, many by network) it has a name for a moment.
 Result<Fd> make_nameless_file(const std::string& directory);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 
 namespace nb::scan {
@@ -30,11 +29,8 @@ std::size_t bucket_of(const InodeKey& key) {
 LinkFile::LinkFile(Fd file) : m_file(std::move(file)), m_newest(std::size_t{1} << k_index_bits) {}
 
 Result<LinkFile> LinkFile::make() {
-  const char* named = std::getenv("TMPDIR");
-  const std::array<std::string, 3> places{named != nullptr ? named : "", "/var/tmp", "/tmp"};
   Result<Fd> file = fail(Errc::io, "no place for a temporary file");
-  for (const std::string& place : places) {
-    if (place.empty() || place.front() != '/') continue;
+  for (const std::string& place : temporary_places()) {
     file = make_nameless_file(place);
     if (file) return LinkFile(std::move(*file));
   }

@@ -34,4 +34,19 @@ TEST_CASE("a file without a name leaves nothing behind", "[base]") {
   CHECK(refused.error().sys_errno == ENOENT);
 }
 
+TEST_CASE("temporary files go where TMPDIR says, if that is a whole path", "[base]") {
+  const char* before = std::getenv("TMPDIR");
+  const std::optional<std::string> saved = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+  using Places = std::vector<std::string>;
+  REQUIRE(::setenv("TMPDIR", "/large", 1) == 0);
+  CHECK(temporary_places() == Places{"/large", "/var/tmp", "/tmp"});
+  for (const char* other : {"", "relative"}) {
+    REQUIRE(::setenv("TMPDIR", other, 1) == 0);
+    CHECK(temporary_places() == Places{"/var/tmp", "/tmp"});
+  }
+  REQUIRE(::unsetenv("TMPDIR") == 0);
+  CHECK(temporary_places() == Places{"/var/tmp", "/tmp"});
+  if (saved) REQUIRE(::setenv("TMPDIR", saved->c_str(), 1) == 0);
+}
+
 }  // namespace nb::test
