@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 
-
 namespace nb::session {
 namespace {
 

@@ -14,12 +14,13 @@ namespace {
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 constexpr auto k_direction = Direction::sent;
 
-// One name as a view has it.
+// One name as a view has it: a place in a listing, which outlives this.
 struct Seen {
-  wire::Entry entry;
-  fs::Stat stat;
+  const wire::Entry& entry;
+  const fs::Stat& stat;
   [[nodiscard]] bool is_directory() const { return entry.type == fs::FileType::directory; }
 };
+Seen seen(const scan::Listed& listed, std::size_t index) { return {listed.entries[index], listed.stats[index]}; }
 
 enum class Has : std::uint8_t { both, only_from, only_to };
 
@@ -67,18 +68,14 @@ class Diff {
 
  private:
   Status begin_at(const RelPath& path) {
-    auto before = m_from.look_at(path);
-    auto after = m_to.look_at(path);
+    const auto before = m_from.look_at(path);
+    const auto after = m_to.look_at(path);
     const auto missing = [](const auto& listed) { return !listed && listed.error().code == Errc::not_found; };
-    if (!before && !missing(before)) return tl::make_unexpected(std::move(before).error());
-    if (!after && !missing(after)) return tl::make_unexpected(std::move(after).error());
+    if (!before && !missing(before)) return tl::make_unexpected(before.error());
+    if (!after && !missing(after)) return tl::make_unexpected(after.error());
     if (!before && !after) return fail(Errc::not_found, path.str() + ": in neither generation");
-    const auto seen = [](scan::Listed& listed) {
-      return Seen{std::move(listed.entries.front()), listed.stats.front()};
-    };
-    std::optional<Seen> old = before ? std::optional(seen(*before)) : std::nullopt;
-    std::optional<Seen> now = after ? std::optional(seen(*after)) : std::nullopt;
-    NB_TRY(compare_name(path, old ? &*old : nullptr, now ? &*now : nullptr));
+    const auto first = [](const auto& listed) { return listed ? std::optional(seen(*listed, 0)) : std::nullopt; };
+    NB_TRY(compare_name(path, first(before), first(after)));
     push_children();
     return {};
   }
@@ -154,12 +151,9 @@ class Diff {
                            (k == now.entries.size() || old.entries[i].name <= now.entries[k].name);
       const bool has_now = k < now.entries.size() &&
                            (i == old.entries.size() || now.entries[k].name <= old.entries[i].name);
-      std::optional<Seen> before;
-      std::optional<Seen> after;
-      if (has_old) before = Seen{old.entries[i], old.stats[i]};
-      if (has_now) after = Seen{now.entries[k], now.stats[k]};
       const std::string& name = has_old ? old.entries[i].name : now.entries[k].name;
-      NB_TRY(compare_name(path.child(name), before ? &*before : nullptr, after ? &*after : nullptr));
+      NB_TRY(compare_name(path.child(name), has_old ? std::optional(seen(old, i)) : std::nullopt,
+                          has_now ? std::optional(seen(now, k)) : std::nullopt));
       if (has_old) ++i;
       if (has_now) ++k;
     }
@@ -167,9 +161,9 @@ class Diff {
   }
 
   // At least one of the two is there.
-  Status compare_name(const RelPath& path, const Seen* old, const Seen* now) {
-    if (now == nullptr) return tell_one(path, old->entry, Has::only_from);
-    if (old == nullptr) return tell_one(path, now->entry, Has::only_to);
+  Status compare_name(const RelPath& path, const std::optional<Seen>& old, const std::optional<Seen>& now) {
+    if (!now) return tell_one(path, old->entry, Has::only_from);
+    if (!old) return tell_one(path, now->entry, Has::only_to);
     if (old->is_directory() && now->is_directory()) {
       m_children.push_back({path, Has::both});
       return {};

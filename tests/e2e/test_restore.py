@@ -358,7 +358,7 @@ def zone_with_midnight(moment: int) -> str:
     sign = "-"
     if ahead > 43_200:
         ahead, sign = 86_400 - ahead, ""
-    return f"XXX{sign}{ahead // 3600}:{ahead // 60 % 60:02}:{ahead % 60:02}"
+    return f"HERE{sign}{ahead // 3600}:{ahead // 60 % 60:02}:{ahead % 60:02}"
 
 
 if __name__ == "__main__":
