@@ -24,9 +24,7 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 Result<txn::RetentionPolicy> policy_for(const HostJob& job, txn::FileSet& set) {
-  if (job.settings.keep) return *job.settings.keep;
-  NB_TRY_ASSIGN(const std::optional<txn::RetentionPolicy> stored, txn::read_policy(set));
-  return stored.value_or(txn::default_policy());
+  return job.settings.keep ? Result<txn::RetentionPolicy>(*job.settings.keep) : txn::policy_of(set);
 }
 
 Status tell_decisions(const HostJob& job, const std::vector<txn::Decision>& decisions, session::CommandOutput& output) {

@@ -17,8 +17,7 @@ std::string new_name(std::uint64_t generation) { return std::to_string(generatio
 
 // Not durable by itself: sync_applied follows.
 Status write_account(fs::Directory& directory, const Generation& generation) {
-  NB_TRY_ASSIGN(const auto file, directory.create_file(k_generation_name));
-  return file->write_at(0, encode(generation));
+  return put_new_file(directory, k_generation_name, encode(generation));
 }
 
 Result<std::unique_ptr<fs::Directory>> begin_entry(fs::Directory& history, std::uint64_t number) {
@@ -55,42 +54,42 @@ class KeptFiles {
     const RelPath parent = path.parent();
     if (m_parent && m_path == parent) return m_parent.get();
     m_parent.reset();
-    NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, open_or_create_directory(m_entry, k_files_name));
-    NB_TRY(descend(parent, at));
+    NB_TRY_ASSIGN(const auto files, open_or_create_directory(m_entry, k_files_name));
+    NB_TRY_ASSIGN(m_parent, open_or_create_path(*files, parent));
     m_path = parent;
-    m_parent = std::move(at);
     return m_parent.get();
   }
 
  private:
-  static Status descend(const RelPath& path, std::unique_ptr<fs::Directory>& at) {
-    if (path.is_root()) return {};
-    auto whole = at->open_directory_path(path);
-    if (whole) {
-      at = std::move(*whole);
-      return {};
-    }
-    if (whole.error().code != Errc::not_found) return tl::make_unexpected(std::move(whole).error());
-    NB_TRY(descend(path.parent(), at));
-    NB_TRY_ASSIGN(at, open_or_create_directory(*at, path.name()));
-    return {};
-  }
-
   fs::Directory& m_entry;
   RelPath m_path;
   std::unique_ptr<fs::Directory> m_parent;
 };
 
-Status make_parents(fs::Directory& entry, const Journal& journal) {
-  KeptFiles files(entry);
-  const auto step = [&files](const JournalOp& op) -> Result<Walk> {
+// What an operation takes away.
+struct Going {
+  const RelPath& path;
+  std::uint64_t slot;  // of old/
+};
+
+Status for_each_going(const Journal& journal, const std::function<Status(const Going&)>& visit) {
+  const auto step = [&visit](const JournalOp& op) -> Result<Walk> {
     const auto* place = std::get_if<Place>(&op);
     const auto* remove = std::get_if<Remove>(&op);
-    if (place != nullptr && place->replaced) NB_TRY(files.parent_of(place->path));
-    if (remove != nullptr) NB_TRY(files.parent_of(remove->path));
+    if (place != nullptr && place->replaced) NB_TRY(visit({place->path, place->slot}));
+    if (remove != nullptr) NB_TRY(visit({remove->path, remove->slot}));
+    // Nothing moves after the first of these.
     return std::holds_alternative<SetMetadata>(op) ? Walk::stop : Walk::go_on;
   };
   return journal.for_each(step);
+}
+
+Status make_parents(fs::Directory& entry, const Journal& journal) {
+  KeptFiles files(entry);
+  return for_each_going(journal, [&files](const Going& going) -> Status {
+    NB_TRY(files.parent_of(going.path));
+    return {};
+  });
 }
 
 // The journal backward: metadata, then moves, then what opened directories up, so that what is said of a path by its
@@ -169,36 +168,21 @@ Status fill_entry(fs::Directory& entry, const Journal& journal, ApplyContext& co
   return write_account(entry, generation);
 }
 
-// A directory may lack the mode that it was given for being moved: a power cut can keep the move and lose the mode.
-Status move_back(fs::Directory& parent, const RelPath& path, const fs::Stat& kept, const std::string& slot,
-                 fs::Directory& old) {
-  Status moved = parent.rename(path.name(), old, slot, fs::RenameMode::no_replace);
-  const bool closed = kept.type == fs::FileType::directory && (kept.mode & 0700U) != 0700U;
-  if (moved || moved.error().code != Errc::not_permitted || !closed) return moved;
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Node> node, parent.open_node(path.name()));
-  NB_TRY(node->set_mode(kept.mode | 0700U));
-  return parent.rename(path.name(), old, slot, fs::RenameMode::no_replace);
-}
-
-Status take_back(LiveTree& files, const RelPath& path, std::uint64_t slot, ApplyContext& context) {
+Status take_back(LiveTree& files, const Going& going, ApplyContext& context) {
   NB_FAILPOINT("txn.history.back");
-  NB_TRY_ASSIGN(fs::Directory* const parent, files.parent_of(path));
+  NB_TRY_ASSIGN(fs::Directory* const parent, files.parent_of(going.path));
   if (parent == nullptr) return {};
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> kept, find_name(*parent, path.name()));
-  return kept ? move_back(*parent, path, *kept, std::to_string(slot), context.old) : Status();
+  const std::string_view name = going.path.name();
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> kept, find_name(*parent, name));
+  if (!kept) return {};
+  return move_back(*parent, name, *kept, context.old, std::to_string(going.slot), fs::RenameMode::no_replace);
 }
 
 Status empty_entry(fs::Directory& entry, const Journal& journal, ApplyContext& context) {
-  const auto opened = entry.open_directory(k_files_name);
-  if (!opened) return opened.error().code == Errc::not_found ? Status() : tl::make_unexpected(opened.error());
-  LiveTree files(**opened);
-  return journal.for_each([&](const JournalOp& op) -> Result<Walk> {
-    if (const auto* place = std::get_if<Place>(&op); place != nullptr && place->replaced) {
-      NB_TRY(take_back(files, place->path, place->slot, context));
-    }
-    if (const auto* remove = std::get_if<Remove>(&op)) NB_TRY(take_back(files, remove->path, remove->slot, context));
-    return std::holds_alternative<SetMetadata>(op) ? Walk::stop : Walk::go_on;
-  });
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> opened, open_if_there(entry, k_files_name));
+  if (!opened) return {};
+  LiveTree files(*opened);
+  return for_each_going(journal, [&](const Going& going) { return take_back(files, going, context); });
 }
 
 }  // namespace
@@ -224,14 +208,13 @@ Status file_history(FileSet& set, const Journal& journal, ApplyContext& context)
 // Both may be there after a power cut that kept a later name and lost that an earlier one had gone.
 Status take_history_back(FileSet& set, const Journal& journal, ApplyContext& context) {
   const std::uint64_t number = journal.header().generation;
-  const auto history = set.control().open_directory(k_history_name);
-  if (!history) return history.error().code == Errc::not_found ? Status() : tl::make_unexpected(history.error());
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
+  if (!history) return {};
   for (const std::string& name : {final_name(number), new_name(number)}) {
-    const auto entry = (*history)->open_directory(name);
-    if (!entry && entry.error().code == Errc::not_found) continue;
-    NB_TRY(entry);
-    NB_TRY(empty_entry(**entry, journal, context));
-    NB_TRY(fs::remove_tree(**history, name));
+    NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> entry, open_if_there(*history, name));
+    if (!entry) continue;
+    NB_TRY(empty_entry(*entry, journal, context));
+    NB_TRY(fs::remove_tree(*history, name));
   }
   return {};
 }

@@ -45,12 +45,6 @@ Result<RelPath> get_kept_path(ByteReader& in) {
   return path;
 }
 
-Result<bool> get_flag(ByteReader& in) {
-  NB_TRY_ASSIGN(const std::uint8_t flag, in.u8());
-  if (flag > 1) return in.bad("bad flag");
-  return flag == 1;
-}
-
 Result<Change> get_absent(ByteReader& in) {
   Absent change;
   NB_TRY_ASSIGN(change.path, get_entry_path(in));
@@ -171,10 +165,6 @@ Result<ChangesHeader> decode_changes_header(ByteView data) {
 bool is_anchor(const RelPath& path) {
   const std::optional<std::uint64_t> number = parse_u64(path.name());
   return path.parent().str() == k_control_name && number && std::to_string(*number) == path.name();
-}
-
-const RelPath& path_of(const Change& change) {
-  return std::visit([](const auto& one) -> const RelPath& { return one.path; }, change);
 }
 
 }  // namespace nb::txn

@@ -67,6 +67,4 @@ Result<Generation> decode_generation(ByteView data);
 Result<Change> decode_change(ByteView data);
 Result<ChangesHeader> decode_changes_header(ByteView data);
 
-const RelPath& path_of(const Change& change);
-
 }  // namespace nb::txn

@@ -21,29 +21,38 @@ std::optional<std::uint64_t> number_of(const fs::NamedType& entry, std::uint64_t
 }  // namespace
 
 Result<History> History::open(FileSet& set) {
-  auto directory = set.control().open_directory(k_history_name);
-  if (!directory && directory.error().code == Errc::not_found) return History(nullptr, {});
-  if (!directory) return tl::make_unexpected(std::move(directory).error());
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, (*directory)->list());
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> directory, open_if_there(set.control(), k_history_name));
+  if (!directory) return History(nullptr, {});
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, directory->list());
   std::vector<std::uint64_t> numbers;
   for (const fs::NamedType& entry : entries) {
     if (const auto number = number_of(entry, set.head().generation)) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
-  return History(std::move(*directory), std::move(numbers));
+  return History(std::move(directory), std::move(numbers));
 }
 
 bool History::has(std::uint64_t number) const {
   return std::binary_search(m_numbers.begin(), m_numbers.end(), number);
 }
 
-Result<Generation> History::read(std::uint64_t number) const {
-  if (!has(number)) return fail(Errc::not_found, "generation " + std::to_string(number));
-  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(number)));
+Result<Generation> read_account(const fs::Directory& history, std::uint64_t number) {
+  NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
   NB_TRY_ASSIGN(const Bytes data, read_small_file(*directory, k_generation_name));
   NB_TRY_ASSIGN(Generation generation, decode_generation(data));
   if (generation.number != number) return fail(Errc::bad_set, "the account of generation " + std::to_string(number));
   return generation;
+}
+
+Status for_each_change(const fs::Directory& history, const Generation& generation,
+                       const std::function<Status(const Change&)>& visit) {
+  NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(generation.number)));
+  return read_changes(*directory, k_changes_name, {generation.number, *generation.previous}, visit);
+}
+
+Result<Generation> History::read(std::uint64_t number) const {
+  if (!has(number)) return fail(Errc::not_found, "generation " + std::to_string(number));
+  return read_account(*m_directory, number);
 }
 
 Result<std::uint64_t> History::newest_at(std::int64_t time_ns) const {
@@ -57,15 +66,7 @@ Result<std::uint64_t> History::newest_at(std::int64_t time_ns) const {
 
 Status History::for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const {
   if (!generation.previous) return fail(Errc::not_found, "changes of the oldest generation");
-  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(generation.number)));
-  return read_changes(*directory, k_changes_name, {generation.number, *generation.previous}, visit);
-}
-
-Result<std::unique_ptr<fs::Directory>> History::files(std::uint64_t number) const {
-  NB_TRY_ASSIGN(const auto directory, m_directory->open_directory(std::to_string(number)));
-  auto files = directory->open_directory(k_files_name);
-  if (!files && files.error().code == Errc::not_found) return std::unique_ptr<fs::Directory>();
-  return files;
+  return txn::for_each_change(*m_directory, generation, visit);
 }
 
 }  // namespace nb::txn

@@ -23,6 +23,12 @@ inline constexpr std::string_view k_generation_name = "generation";
 inline constexpr std::string_view k_changes_name = "changes";
 inline constexpr std::string_view k_files_name = "files";
 
+// The account of generation `number` in `history`. Errc::bad_set if it is damaged.
+[[nodiscard]] Result<Generation> read_account(const fs::Directory& history, std::uint64_t number);
+// The changes that lead from `generation` back to its `previous`, which it has.
+Status for_each_change(const fs::Directory& history, const Generation& generation,
+                       const std::function<Status(const Change&)>& visit);
+
 class History {
  public:
   // An empty one where nothing is kept yet. `set` outlives it.
@@ -39,8 +45,6 @@ class History {
   [[nodiscard]] Result<std::uint64_t> newest_at(std::int64_t time_ns) const;
   // The changes that lead from `generation` back to its `previous`, which it has.
   Status for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const;
-  // history/<number>/files; nothing if the generation replaced and removed nothing.
-  [[nodiscard]] Result<std::unique_ptr<fs::Directory>> files(std::uint64_t number) const;
 
  private:
   History(std::unique_ptr<fs::Directory> directory, std::vector<std::uint64_t> numbers)

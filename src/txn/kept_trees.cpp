@@ -50,13 +50,7 @@ Result<fs::Directory*> KeptTrees::make_parent_of(std::uint64_t generation, const
   }
   NB_TRY_ASSIGN(fs::Directory* const parent, tree->parent_of(path));
   if (parent != nullptr) return parent;
-  std::unique_ptr<fs::Directory> at;
-  NB_TRY_ASSIGN(at, tree->root().reopen());
-  for (std::string_view rest = path.parent().str(); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    NB_TRY_ASSIGN(at, open_or_create_directory(*at, rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  NB_TRY(open_or_create_path(tree->root(), path.parent()));
   NB_TRY_ASSIGN(fs::Directory* const made, tree->parent_of(path));
   if (made == nullptr) return fail(Errc::bad_set, shown(generation, path.parent()) + " is no directory");
   return made;

@@ -37,11 +37,7 @@ class KeptTrees {
   std::map<std::uint64_t, std::unique_ptr<Tree>> m_open;
 };
 
-// A directory that is to be moved or changed must have u+rwx: moving it writes its '..'.
-[[nodiscard]] inline bool is_closed(const fs::Stat& stat) {
-  return stat.type == fs::FileType::directory && (stat.mode & 0700U) != 0700U;
-}
-// Gives it these, where that is possible.
+// Gives a directory u+rwx, where that is possible.
 void open_up(const fs::Directory& parent, std::string_view name);
 
 }  // namespace nb::txn

@@ -5,6 +5,15 @@ namespace nb::txn {
 
 bool matches(const fs::Stat& stat, const Ident& ident) { return ident_of(stat) == ident; }
 
+Status move_back(fs::Directory& from, std::string_view name, const fs::Stat& stat, fs::Directory& to,
+                 std::string_view new_name, fs::RenameMode mode) {
+  Status moved = from.rename(name, to, new_name, mode);
+  if (moved || moved.error().code != Errc::not_permitted || !is_closed(stat)) return moved;
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Node> node, from.open_node(name));
+  NB_TRY(node->set_mode(stat.mode | 0700U));
+  return from.rename(name, to, new_name, mode);
+}
+
 Result<fs::Directory*> LiveTree::parent_of(const RelPath& path) {
   const RelPath parent = path.parent();
   if (parent.is_root()) return &m_root;

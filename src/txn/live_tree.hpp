@@ -17,6 +17,15 @@ namespace nb::txn {
   return a.type == b.type && a.inode == b.inode && a.device == b.device;
 }
 
+// A directory that is to be moved or changed must have u+rwx: moving it writes its '..'.
+[[nodiscard]] inline bool is_closed(const fs::Stat& stat) {
+  return stat.type == fs::FileType::directory && (stat.mode & 0700U) != 0700U;
+}
+// Renames what `stat` tells of back to where it was. A directory may lack the mode that it was given for being moved: a
+// power cut can keep the move and lose the mode. Then it gets it again.
+Status move_back(fs::Directory& from, std::string_view name, const fs::Stat& stat, fs::Directory& to,
+                 std::string_view new_name, fs::RenameMode mode);
+
 class LiveTree {
  public:
   explicit LiveTree(fs::Directory& root) : m_root(root) {}

@@ -6,7 +6,6 @@
 // something is follows from one number: the generation of the innermost name on its path that is kept, or none: live.
 #pragma once
 
-#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,13 +13,6 @@
 #include "txn/generation.hpp"
 
 namespace nb::txn {
-
-struct InodeId {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  friend auto operator<=>(const InodeId&, const InodeId&) = default;
-};
-inline InodeId inode_id(const fs::Stat& stat) { return {stat.device, stat.inode}; }
 
 class PastOverlay {
  public:

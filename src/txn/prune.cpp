@@ -62,10 +62,7 @@ bool is_due(const std::optional<Judged>& last, const Judged& now) {
 // Not synced: one that is lost costs nothing but looking.
 Status remember(fs::Directory& history, const Judged& judged) {
   NB_TRY(remove_if_there(history, k_judged_new_name));
-  {
-    NB_TRY_ASSIGN(const auto file, history.create_file(k_judged_new_name));
-    NB_TRY(file->write_at(0, encode(judged)));
-  }
+  NB_TRY(put_new_file(history, k_judged_new_name, encode(judged)));
   return history.rename(k_judged_new_name, history, k_judged_name, fs::RenameMode::replace);
 }
 
@@ -77,6 +74,11 @@ Result<std::optional<RetentionPolicy>> read_policy(FileSet& set) {
   NB_TRY(data);
   NB_TRY_ASSIGN(const RetentionPolicy policy, decode_policy(*data));
   return std::optional<RetentionPolicy>(policy);
+}
+
+Result<RetentionPolicy> policy_of(FileSet& set) {
+  NB_TRY_ASSIGN(const std::optional<RetentionPolicy> stored, read_policy(set));
+  return stored.value_or(default_policy());
 }
 
 Status write_policy(FileSet& set, const WriterLock&, const std::optional<RetentionPolicy>& policy) {
@@ -123,13 +125,11 @@ std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions) {
 Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Clock& clock, const ThinOptions& options) {
   ThinReport nothing;
   if (set.format().lifetime == Lifetime::ephemeral) return nothing;
-  const auto history = set.control().open_directory(k_history_name);
-  if (!history && history.error().code == Errc::not_found) return nothing;
-  NB_TRY(history);
-  NB_TRY_ASSIGN(const std::optional<RetentionPolicy> stored, read_policy(set));
-  const RetentionPolicy policy = stored.value_or(default_policy());
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
+  if (!history) return nothing;
+  NB_TRY_ASSIGN(const RetentionPolicy policy, policy_of(set));
   std::optional<Judged> last;
-  if (const auto data = read_small_file(**history, k_judged_name)) {
+  if (const auto data = read_small_file(*history, k_judged_name)) {
     if (const auto read = decode_judged(*data)) last = *read;
   }
   Judged now{hash::check_of(encode(policy)), set.head().generation, 0, now_of(clock)};
@@ -142,9 +142,9 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
   }
   now.kept = decisions.size() - report.dropped.size();
   if (now.kept > k_few) {
-    NB_TRY(remember(**history, now));
+    NB_TRY(remember(*history, now));
   } else if (last) {
-    NB_TRY(remove_if_there(**history, k_judged_name));
+    NB_TRY(remove_if_there(*history, k_judged_name));
   }
   return report;
 }

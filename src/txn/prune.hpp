@@ -11,6 +11,8 @@ namespace nb::txn {
 
 // Nothing if none was set: then the default holds. Errc::bad_set if it is damaged.
 Result<std::optional<RetentionPolicy>> read_policy(FileSet& set);
+// The one that holds.
+Result<RetentionPolicy> policy_of(FileSet& set);
 // Durable, in one step; nothing: the default holds from now on.
 Status write_policy(FileSet& set, const WriterLock& lock, const std::optional<RetentionPolicy>& policy);
 

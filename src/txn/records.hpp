@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,6 +64,13 @@ struct Ident {
   friend bool operator==(const Ident&, const Ident&) = default;
 };
 Ident ident_of(const fs::Stat& stat);
+// An inode among all that are there now.
+struct InodeId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  friend auto operator<=>(const InodeId&, const InodeId&) = default;
+};
+inline InodeId inode_id(const fs::Stat& stat) { return {stat.device, stat.inode}; }
 // A key for tables of many paths; two paths may share one.
 std::uint64_t hash_of(const RelPath& path);
 
@@ -153,6 +161,7 @@ void put(ByteWriter& out, const fs::Metadata& metadata);
 Result<fs::Timestamp> get_time(ByteReader& in);
 Result<Ident> get_ident(ByteReader& in);
 Result<fs::FileType> get_type(ByteReader& in);
+Result<bool> get_flag(ByteReader& in);
 Result<fs::Metadata> get_metadata(ByteReader& in);
 // A path outside the control directory; get_entry_path: not the root.
 Result<RelPath> get_path(ByteReader& in);

@@ -45,6 +45,12 @@ Result<fs::FileType> get_type(ByteReader& in) {
   return static_cast<fs::FileType>(type);
 }
 
+Result<bool> get_flag(ByteReader& in) {
+  NB_TRY_ASSIGN(const std::uint8_t flag, in.u8());
+  if (flag > 1) return in.bad("bad flag");
+  return flag == 1;
+}
+
 Result<Ident> get_ident(ByteReader& in) {
   Ident ident;
   NB_TRY_ASSIGN(ident.type, get_type(in));
@@ -165,9 +171,8 @@ Result<JournalOp> get_place(ByteReader& in) {
   NB_TRY_ASSIGN(op.path, get_entry_path(in));
   NB_TRY_ASSIGN(op.slot, in.varint());
   NB_TRY_ASSIGN(op.staged, get_ident(in));
-  NB_TRY_ASSIGN(const std::uint8_t replaces, in.u8());
-  if (replaces > 1) return in.bad("bad flag");
-  if (replaces == 1) {
+  NB_TRY_ASSIGN(const bool replaces, get_flag(in));
+  if (replaces) {
     NB_TRY_ASSIGN(op.replaced, get_ident(in));
   }
   return op;
@@ -239,9 +244,7 @@ Result<JournalHeader> decode_journal_header(ByteView data) {
   std::copy(set.begin(), set.end(), header.set.begin());
   NB_TRY_ASSIGN(header.generation, in.varint());
   NB_TRY_ASSIGN(header.time_ns, in.svarint());
-  NB_TRY_ASSIGN(const std::uint8_t keeps, in.u8());
-  if (keeps > 1) return in.bad("bad flag");
-  header.keeps_history = keeps == 1;
+  NB_TRY_ASSIGN(header.keeps_history, get_flag(in));
   NB_TRY_ASSIGN(header.account, get_account(in));
   return header;
 }

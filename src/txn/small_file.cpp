@@ -20,6 +20,11 @@ Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view n
   return content;
 }
 
+Status put_new_file(fs::Directory& directory, std::string_view name, ByteView content) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.create_file(name));
+  return file->write_at(0, content);
+}
+
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.create_file(name));
   NB_TRY(file->write_at(0, content));
@@ -39,10 +44,24 @@ Status remove_if_there(fs::Directory& directory, std::string_view name) {
   return removed;
 }
 
+Result<std::unique_ptr<fs::Directory>> open_if_there(const fs::Directory& parent, std::string_view name) {
+  Result<std::unique_ptr<fs::Directory>> opened = parent.open_directory(name);
+  if (!opened && opened.error().code == Errc::not_found) return std::unique_ptr<fs::Directory>();
+  return opened;
+}
+
 Result<std::unique_ptr<fs::Directory>> open_or_create_directory(fs::Directory& parent, std::string_view name) {
   Result<std::unique_ptr<fs::Directory>> opened = parent.open_directory(name);
   if (opened || opened.error().code != Errc::not_found) return opened;
   return parent.create_directory(name);
+}
+
+Result<std::unique_ptr<fs::Directory>> open_or_create_path(fs::Directory& top, const RelPath& path) {
+  if (path.is_root()) return top.reopen();
+  Result<std::unique_ptr<fs::Directory>> whole = top.open_directory_path(path);
+  if (whole || whole.error().code != Errc::not_found) return whole;
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> parent, open_or_create_path(top, path.parent()));
+  return open_or_create_directory(*parent, path.name());
 }
 
 }  // namespace nb::txn

@@ -11,6 +11,8 @@ namespace nb::txn {
 
 // Errors: not_found; bad_set if it is larger than any of ours.
 Result<Bytes> read_small_file(const fs::Directory& directory, std::string_view name);
+// A new file, of which nothing is durable yet.
+Status put_new_file(fs::Directory& directory, std::string_view name, ByteView content);
 // A new file, content durable; its name is not (sync the directory).
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
 
@@ -18,6 +20,10 @@ Status write_new_file(fs::Directory& directory, std::string_view name, ByteView 
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name);
 // Fine if there is none.
 Status remove_if_there(fs::Directory& directory, std::string_view name);
+// Null if there is none.
+Result<std::unique_ptr<fs::Directory>> open_if_there(const fs::Directory& parent, std::string_view name);
 Result<std::unique_ptr<fs::Directory>> open_or_create_directory(fs::Directory& parent, std::string_view name);
+// `path` below `top`, with what is missing of the directories on the way. The root: another handle on `top`.
+Result<std::unique_ptr<fs::Directory>> open_or_create_path(fs::Directory& top, const RelPath& path);
 
 }  // namespace nb::txn

@@ -252,10 +252,9 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
 }
 
 Result<bool> is_thinning(FileSet& set) {
-  const auto history = set.control().open_directory(k_history_name);
-  if (!history && history.error().code == Errc::not_found) return false;
-  NB_TRY(history);
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(**history, k_merge_name));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
+  if (!history) return false;
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(*history, k_merge_name));
   return standing.has_value();
 }
 

@@ -30,7 +30,7 @@ struct Anchor {
   RelPath name;  // of the anchor; the root: none yet
 };
 
-using Anchors = std::map<std::pair<std::uint64_t, std::uint64_t>, Anchor>;  // by device and inode
+using Anchors = std::map<InodeId, Anchor>;
 
 // Of one inode what was said last is what holds. One that is an anchor of `survivor` already stays it.
 Result<Anchors> find_anchors(KeptTrees& trees, const MergedLists& lists, std::uint64_t survivor) {
@@ -39,7 +39,7 @@ Result<Anchors> find_anchors(KeptTrees& trees, const MergedLists& lists, std::ui
     NB_TRY_ASSIGN(const std::optional<fs::Stat> stat, trees.find(each.generation, each.path));
     // Nothing else has this inode: it goes, or has gone.
     if (!stat || stat->type == fs::FileType::directory || stat->links < 2) continue;
-    Anchor& anchor = anchors[{stat->device, stat->inode}];
+    Anchor& anchor = anchors[inode_id(*stat)];
     const bool has_name = each.generation == survivor && is_anchor(each.path);
     if (anchor.said == nullptr || has_name) {
       anchor.generation = each.generation;
@@ -59,12 +59,9 @@ class AnchorPlace {
     AnchorPlace place(trees, generation);
     NB_TRY_ASSIGN(LiveTree* const tree, trees.of(generation));
     if (tree == nullptr) return place;
-    const auto directory = tree->root().open_directory(k_control_name);
-    if (!directory) {
-      return directory.error().code == Errc::not_found ? Result<AnchorPlace>(place)
-                                                       : tl::make_unexpected(directory.error());
-    }
-    NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, (*directory)->list());
+    NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> directory, open_if_there(tree->root(), k_control_name));
+    if (!directory) return place;
+    NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory->list());
     for (const fs::NamedType& each : names) {
       place.m_next = std::max(place.m_next, parse_u64(each.name).value_or(0) + 1);
     }

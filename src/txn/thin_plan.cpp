@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/thin_plan.hpp"
 
-#include "txn/change_list.hpp"
 #include "txn/history.hpp"
 #include "txn/small_file.hpp"
 #include "txn/thin_lists.hpp"
@@ -132,18 +131,8 @@ class MovePlanner {
   std::vector<ThinOp> m_moves;
 };
 
-Result<Generation> read_account(const fs::Directory& history, std::uint64_t number) {
-  NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
-  NB_TRY_ASSIGN(const Bytes data, read_small_file(*directory, k_generation_name));
-  NB_TRY_ASSIGN(const Generation account, decode_generation(data));
-  if (account.number != number) return fail(Errc::bad_set, "the account of generation " + std::to_string(number));
-  return account;
-}
-
 Status read_list(const fs::Directory& history, const Generation& account, ListMerger& merger) {
-  NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(account.number)));
-  return read_changes(*directory, k_changes_name, {account.number, *account.previous},
-                      [&](const Change& change) { return merger.add(change, account.number); });
+  return for_each_change(history, account, [&](const Change& change) { return merger.add(change, account.number); });
 }
 
 // The generation that `account` leads back to, which is to be dropped.
@@ -158,8 +147,7 @@ Result<Generation> read_next(const fs::Directory& history, const Generation& acc
 // Written anew: one that a crash has left means nothing.
 Status write_account(fs::Directory& directory, const Generation& account) {
   NB_TRY(remove_if_there(directory, k_generation_new_name));
-  NB_TRY_ASSIGN(const auto file, directory.create_file(k_generation_new_name));
-  return file->write_at(0, encode(account));
+  return put_new_file(directory, k_generation_new_name, encode(account));
 }
 
 // Everything of the survivor's that leads back goes with the last generation that it could lead to.

@@ -57,9 +57,7 @@ void put_op(ByteWriter& out, const ThinBarrier&) { put_kind(out, Kind::barrier);
 Result<ThinOp> get_merge(ByteReader& in) {
   Merge op;
   NB_TRY_ASSIGN(op.survivor, in.varint());
-  NB_TRY_ASSIGN(const std::uint8_t flag, in.u8());
-  if (flag > 1) return in.bad("bad flag");
-  op.becomes_base = flag == 1;
+  NB_TRY_ASSIGN(op.becomes_base, get_flag(in));
   return op;
 }
 

@@ -47,14 +47,14 @@ Status remove_stage(fs::Directory& stages, const std::string& name) {
 Status remove_stages(fs::Directory& control) {
   NB_TRY(remove_if_there(control, k_journal_new_name));
   NB_TRY(remove_if_there(control, k_head_new_name));
-  const auto stages = control.open_directory(k_stages_name);
-  if (!stages) return stages.error().code == Errc::not_found ? Status() : tl::make_unexpected(stages.error());
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, (*stages)->list());
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, open_if_there(control, k_stages_name));
+  if (!stages) return {};
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, stages->list());
   Status result;
   for (const fs::NamedType& entry : entries) {
     // One that cannot be removed now (an immutable file in it) must not keep the others.
-    Status removed = entry.type == fs::FileType::directory ? remove_stage(**stages, entry.name)
-                                                           : (*stages)->remove_file(entry.name);
+    Status removed = entry.type == fs::FileType::directory ? remove_stage(*stages, entry.name)
+                                                           : stages->remove_file(entry.name);
     if (result && !removed) result = std::move(removed);
   }
   NB_FAILPOINT("txn.cleanup.done");

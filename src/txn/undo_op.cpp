@@ -46,15 +46,9 @@ Status restore_staged(const Undoing& at, const Place& op, const std::optional<fs
   return context.conflicts.take(*at.parent, at.name, at.slot, at.path);
 }
 
-// Gives old/<slot> the live name again. A directory may lack the mode that it was given for being moved: a power cut
-// can keep the move and lose the mode. Its closer sets the old mode again.
+// Gives old/<slot> the live name again. The directory's closer sets its old mode again.
 Status move_old(const Undoing& at, const fs::Stat& old, RenameMode mode, ApplyContext& context) {
-  Status moved = context.old.rename(at.slot_name, *at.parent, at.name, mode);
-  const bool closed = old.type == FileType::directory && (old.mode & 0700U) != 0700U;
-  if (moved || moved.error().code != Errc::not_permitted || !closed) return moved;
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Node> node, context.old.open_node(at.slot_name));
-  NB_TRY(node->set_mode(old.mode | 0700U));
-  return context.old.rename(at.slot_name, *at.parent, at.name, mode);
+  return move_back(context.old, at.slot_name, old, *at.parent, at.name, mode);
 }
 
 // Second: old/<slot> takes the live name again.

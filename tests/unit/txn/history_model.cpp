@@ -181,11 +181,12 @@ std::string strays_of(const fs::SimFileSystem& disk, std::uint64_t number) {
   std::set<std::string> kept;
   if (account.previous) {
     REQUIRE(history.for_each_change(account, [&](const Change& change) {
-      if (std::holds_alternative<KeptEntry>(change)) kept.insert(path_of(change).str());
+      if (const auto* entry = std::get_if<KeptEntry>(&change)) kept.insert(entry->path.str());
       return Status();
     }));
   }
-  const auto files = history.files(number).value();
+  const auto files = open_if_there(
+      *set->control().open_directory_path(rel("history/" + std::to_string(number))).value(), k_files_name).value();
   if (!files) return {};
   std::string strays;
   std::vector<std::string> to_do{""};
