@@ -56,7 +56,7 @@ int run_named(const std::string& name, const std::vector<std::string>& arguments
   if (!command) return usage_error("no such command: " + escape(name));
   const auto settings = parse_arguments(*command, arguments);
   if (!settings) {
-    print_message(settings.error().context);
+    print_message(escape(settings.error().context));
     print_message("  nbackup " + name + " --help lists the options");
     return info(Errc::usage).exit_code;
   }

@@ -93,7 +93,7 @@ Status set_max_delete(Settings& settings, Text value) {
   }
   const auto number = parse_u64(value);
   if (!number || *number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-    return fail(Errc::usage, "'" + escape(value) + "' is not a number of entries (-1 lifts the limit)");
+    return fail(Errc::usage, "'" + std::string(value) + "' is not a number of entries (-1 lifts the limit)");
   }
   settings.max_delete = static_cast<std::int64_t>(*number);
   return {};
@@ -111,7 +111,7 @@ Status set_max_age(Settings& settings, Text value) {
 
 Status set_retries(Settings& settings, Text value) {
   const auto number = parse_u64(value);
-  if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + escape(value) + "' is not a number of tries");
+  if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + std::string(value) + "' is not a number of tries");
   settings.retries = static_cast<unsigned>(*number);
   return {};
 }
@@ -120,13 +120,13 @@ Status set_bench_time(Settings& settings, Text value) {
   constexpr std::chrono::seconds k_most{3600};
   NB_TRY_ASSIGN(settings.bench_time, parse_seconds(value));
   if (settings.bench_time.count() >= 1 && settings.bench_time <= k_most) return {};
-  return fail(Errc::usage, "'" + escape(value) + "' is not a time to measure in: 1 to 3600 seconds");
+  return fail(Errc::usage, "'" + std::string(value) + "' is not a time to measure in: 1 to 3600 seconds");
 }
 
 Result<std::uint64_t> parse_keep_count(Text value) {
   if (value == "all") return txn::k_keep_all;
   const auto number = parse_u64(value);
-  if (!number) return fail(Errc::usage, "'" + escape(value) + "' is not a number of generations, nor 'all'");
+  if (!number) return fail(Errc::usage, "'" + std::string(value) + "' is not a number of generations, nor 'all'");
   return *number;
 }
 
@@ -167,7 +167,7 @@ Status set_compression(Settings& settings, Text) {
 
 Status set_security(Settings& settings, Text value) {
   const auto named = ssh::security_from_name(value);
-  if (!named) return fail(Errc::usage, "'" + escape(value) + "' is none of encrypted, integrity and off");
+  if (!named) return fail(Errc::usage, "'" + std::string(value) + "' is none of encrypted, integrity and off");
   settings.security = *named;
   return {};
 }

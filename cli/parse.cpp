@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text.hpp"
 #include "cli/option_table.hpp"
 
 namespace nb::cli {
@@ -72,8 +71,7 @@ Result<std::vector<std::string>> positionals(const CLI::App& app) {
     if (options_may_follow && extra == "--") {
       options_may_follow = false;
     } else if (options_may_follow && extra.size() > 1 && extra[0] == '-') {
-      return fail(Errc::usage,
-                  fmt::format("no such option: {} (a name that begins with - goes after --)", escape(extra)));
+      return fail(Errc::usage, fmt::format("no such option: {} (a name that begins with - goes after --)", extra));
     } else {
       found.push_back(std::move(extra));
     }
@@ -146,7 +144,7 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   } catch (const CLI::CallForHelp&) {
     return std::optional<Settings>();
   } catch (const CLI::Error& error) {
-    return fail(Errc::usage, escape(error.what()));
+    return fail(Errc::usage, error.what());
   }
   Settings settings;
   settings.command = command;

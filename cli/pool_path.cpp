@@ -18,15 +18,15 @@ Result<RelPath> path_in_set(std::string_view text, std::string_view whole) {
   std::string clean;
   for (const std::string_view name : split(text, '/')) {
     if (name.empty() || name == ".") continue;
-    if (name == "..") return fail(Errc::path, "'" + escape(whole) + "': '..' in a path inside a file set");
+    if (name == "..") return fail(Errc::path, "'" + std::string(whole) + "': '..' in a path inside a file set");
     if (!clean.empty()) clean += '/';
     clean += name;
   }
   if (has_reserved_name(clean)) {
-    return fail(Errc::path, "'" + escape(whole) + "': what nbackup keeps beside the set is no part of it");
+    return fail(Errc::path, "'" + std::string(whole) + "': what nbackup keeps beside the set is no part of it");
   }
   auto path = RelPath::parse(clean);
-  if (!path) return fail(Errc::path, "'" + escape(whole) + "': a path or a name in it is too long");
+  if (!path) return fail(Errc::path, "'" + std::string(whole) + "': a path or a name in it is too long");
   return path;
 }
 
@@ -60,7 +60,8 @@ Result<PoolPath> parse_pool_path(std::string_view text) {
     const bool slash = pool.place.trailing_slash == ssh::TrailingSlash::present || means_content(inside);
     pool.place.path = without_end_slashes(std::string_view(both).substr(0, colon));
     // ":x" names no set; "." would be one by accident.
-    if (pool.place.path.empty()) return fail(Errc::usage, "no file set before the colon in '" + escape(text) + "'");
+    if (pool.place.path.empty())
+      return fail(Errc::usage, "no file set before the colon in '" + std::string(text) + "'");
     NB_TRY_ASSIGN(pool.path, path_in_set(inside, text));
     pool.trailing_slash = slash ? ssh::TrailingSlash::present : ssh::TrailingSlash::absent;
   }

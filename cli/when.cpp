@@ -18,7 +18,7 @@ using std::chrono::nanoseconds;
 tl::unexpected<Error> not_a_time(std::string_view text) {
   return fail(Errc::usage, fmt::format("'{}' is no WHEN: a generation (7), latest, yesterday, -3d, -12h, 2026-11-30 or "
                                        "2026-11-30T14:05",
-                                       escape(text)));
+                                       text));
 }
 
 Result<wire::Moment> at_time(nanoseconds since_1970, std::string_view text) {

@@ -23,11 +23,11 @@ bool has_reserved_name(std::string_view path) {
 
 Result<RelPath> RelPath::parse(std::string_view text, Errc code) {
   if (text.empty()) return RelPath();
-  if (text.size() > k_max_path_bytes) return fail(code, "path too long: " + escape(text.substr(0, 80)) + "...");
+  if (text.size() > k_max_path_bytes) return fail(code, "path too long: " + std::string(text.substr(0, 80)) + "...");
   std::size_t begin = 0;
   while (true) {
     const std::size_t end = std::min(text.find('/', begin), text.size());
-    if (!is_safe_name(text.substr(begin, end - begin))) return fail(code, "unsafe path '" + escape(text) + "'");
+    if (!is_safe_name(text.substr(begin, end - begin))) return fail(code, "unsafe path '" + std::string(text) + "'");
     if (end == text.size()) return RelPath(std::string(text));
     begin = end + 1;
   }

@@ -12,7 +12,7 @@ namespace {
 
 tl::unexpected<Error> bad_rule(std::string_view rule, std::string_view reason) {
   constexpr std::size_t k_shown_bytes = 200;
-  const std::string shown = escape(rule.substr(0, k_shown_bytes)) + (rule.size() > k_shown_bytes ? "..." : "");
+  const std::string shown = std::string(rule.substr(0, k_shown_bytes)) + (rule.size() > k_shown_bytes ? "..." : "");
   return fail(Errc::usage, "filter rule '" + shown + "': " + std::string(reason));
 }
 

@@ -156,7 +156,7 @@ Result<std::optional<Bytes>> FrameReceiver::read_frame() {
   NB_TRY(need(wire::k_frame_header_bytes));
   if (m_at_end && m_begin == m_end_of_data) return std::nullopt;
   const ByteView received = ByteView(m_buffer).subspan(m_begin, m_end_of_data - m_begin);
-  if (m_at_end) return fail(Errc::connection_lost, "connection cut after '" + escape(as_text(received)) + "'");
+  if (m_at_end) return fail(Errc::connection_lost, "connection cut after '" + std::string(as_text(received)) + "'");
   NB_TRY_ASSIGN(const wire::FrameHeader header, wire::decode_frame_header(received.first(wire::k_frame_header_bytes)));
   NB_TRY(need(wire::k_frame_header_bytes + header.payload_bytes));
   if (m_at_end) return fail(Errc::connection_lost, "connection cut in the middle of a frame");

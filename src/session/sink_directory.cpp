@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
-#include "base/text.hpp"
 #include "txn/set_files.hpp"
 
 namespace nb::session {
@@ -69,10 +68,10 @@ Status Sink::check_root(const wire::DirectoryMessage& message) const {
 
 Status Sink::check_asked_for(const std::string& name, fs::FileType type) const {
   if (m_options.root_names && !m_options.root_names->contains(name)) {
-    return fail(Errc::protocol, "not asked for: " + escape(name));
+    return fail(Errc::protocol, "not asked for: " + std::string(name));
   }
   if (has(wire::k_flag_single_file) && type == fs::FileType::directory) {
-    return fail(Errc::protocol, "a directory in place of the single file: " + escape(name));
+    return fail(Errc::protocol, "a directory in place of the single file: " + std::string(name));
   }
   return {};
 }
@@ -86,7 +85,7 @@ Status Sink::check_order(const wire::DirectoryMessage& message) {
   const RelPath parent = message.path.parent();
   while (!m_ancestors.empty() && m_ancestors.back().path != parent) m_ancestors.pop_back();
   if (m_ancestors.empty() || message.path.is_root() || message.path.name() <= m_ancestors.back().last_child) {
-    return fail(Errc::protocol, "directory: out of order: " + escape(message.path.str()));
+    return fail(Errc::protocol, "directory: out of order: " + message.path.str());
   }
   m_ancestors.back().last_child = message.path.name();
   return check_listed(m_ancestors.back().last_child);
@@ -102,7 +101,7 @@ Status Sink::check_listed(const std::string& name) {
   }
   const auto& listed = parent.directories;
   if (!listed || std::binary_search(listed->begin(), listed->end(), name)) return {};
-  return fail(Errc::protocol, "directory: not in its parent's listing: " + escape(name));
+  return fail(Errc::protocol, "directory: not in its parent's listing: " + std::string(name));
 }
 
 Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& directory) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
 #include "fs/metadata.hpp"
 
 namespace nb::session {
@@ -54,7 +53,7 @@ Status Sink::check_children(SinkDirectory& directory) {
   const auto& listed = directory.directories;
   const auto& announced = directory.announced_children;
   if (!std::includes(listed.begin(), listed.end(), announced.begin(), announced.end())) {
-    return fail(Errc::protocol, "directory: not in its parent's listing, below " + escape(directory.path.str()) + "/");
+    return fail(Errc::protocol, "directory: not in its parent's listing, below " + directory.path.str() + "/");
   }
   for (Ancestor& ancestor : m_ancestors) {
     if (ancestor.id == directory.id) ancestor.directories = std::move(directory.directories);

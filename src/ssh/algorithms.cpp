@@ -95,7 +95,7 @@ Result<std::string> parse_algorithm_list(std::string_view text) {
                   "the login, where both ends can");
     }
     if (!is_plain_name(name)) {
-      return fail(Errc::usage, "'" + escape(text) + "' is not a list of algorithm names with commas between them");
+      return fail(Errc::usage, "'" + std::string(text) + "' is not a list of algorithm names with commas between them");
     }
   }
   return std::string(text);

@@ -175,7 +175,7 @@ CarrierChoice choose_carrier(const EffectiveConfig& host, const EffectiveConfig&
     return choice;
   }
   choice.carrier = Carrier::ssh_program;
-  choice.reason = join(ignored) + (ignored.size() == 1 ? " is" : " are") + " set for " + escape(host_label) +
+  choice.reason = join(ignored) + (ignored.size() == 1 ? " is" : " are") + " set for " + std::string(host_label) +
                   ": using the ssh program";
   return choice;
 }

@@ -26,7 +26,7 @@ bool is_odd(char c) {
 }
 
 Status check_word(std::string_view word, std::string_view what, std::string_view whole) {
-  const std::string where = " in '" + escape(whole) + "'";
+  const std::string where = " in '" + std::string(whole) + "'";
   if (word.empty()) return fail(Errc::usage, "empty " + std::string(what) + where);
   if (word.front() == '-') return fail(Errc::usage, std::string(what) + " starts with '-'" + where);
   if (std::any_of(word.begin(), word.end(), is_odd)) {
@@ -100,7 +100,8 @@ void set_path(Location& location, std::string_view path) {
 Status set_remote_path(Location& location, std::string_view path, std::string_view whole) {
   if (path.starts_with('~')) {
     if (path.size() > 1 && path[1] != '/') {
-      return fail(Errc::unsupported, "'" + escape(whole) + "': another user's home directory; give its path instead");
+      return fail(Errc::unsupported,
+                  "'" + std::string(whole) + "': another user's home directory; give its path instead");
     }
     path.remove_prefix(1);
     path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
@@ -111,14 +112,14 @@ Status set_remote_path(Location& location, std::string_view path, std::string_vi
 }
 
 tl::unexpected<Error> daemon_error(std::string_view whole) {
-  return fail(Errc::unsupported, "'" + escape(whole) +
+  return fail(Errc::unsupported, "'" + std::string(whole) +
                                      "': rsync daemons are not supported; use [user@]host:path or "
                                      "ssh://[user@]host[:port]/path, with nbackup installed on the host");
 }
 
 Result<std::uint16_t> parse_port(std::string_view text, std::string_view whole) {
   const auto number = parse_u64(text);
-  if (!number || *number == 0 || *number > 65535) return fail(Errc::usage, "bad port in '" + escape(whole) + "'");
+  if (!number || *number == 0 || *number > 65535) return fail(Errc::usage, "bad port in '" + std::string(whole) + "'");
   return static_cast<std::uint16_t>(*number);
 }
 
@@ -136,7 +137,7 @@ Result<Host> parse_authority(std::string_view text, std::string_view whole) {
   NB_TRY_ASSIGN(Host host, make_host(parts.user_at, parts.name, whole));
   const std::string_view port = text.substr(parts.length);
   if (port.empty()) return host;
-  if (port.front() != ':') return fail(Errc::usage, "bad host in '" + escape(whole) + "'");
+  if (port.front() != ':') return fail(Errc::usage, "bad host in '" + std::string(whole) + "'");
   NB_TRY_ASSIGN(host.port, parse_port(port.substr(1), whole));
   return host;
 }
@@ -166,7 +167,7 @@ std::string Location::display() const {
 
 Result<Location> parse_location(std::string_view text) {
   if (text.empty()) return fail(Errc::usage, "empty path");
-  if (text.find('\0') != std::string_view::npos) return fail(Errc::path, "NUL in '" + escape(text) + "'");
+  if (text.find('\0') != std::string_view::npos) return fail(Errc::path, "NUL in '" + std::string(text) + "'");
   if (starts_with_scheme(text, k_rsync_scheme)) return daemon_error(text);
   if (starts_with_scheme(text, k_ssh_scheme)) return parse_url(text);
   Location location;
@@ -183,7 +184,7 @@ Result<Location> parse_location(std::string_view text) {
 }
 
 Result<Host> parse_host(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos) return fail(Errc::usage, "NUL in '" + escape(text) + "'");
+  if (text.find('\0') != std::string_view::npos) return fail(Errc::usage, "NUL in '" + std::string(text) + "'");
   if (starts_with_scheme(text, k_ssh_scheme)) {
     const std::string_view rest = text.substr(k_ssh_scheme.size());
     return parse_authority(rest.ends_with('/') ? rest.substr(0, rest.size() - 1) : rest, text);
@@ -194,7 +195,7 @@ Result<Host> parse_host(std::string_view text) {
   const std::string_view user_at = user_part(text);
   const std::string_view name = text.substr(user_at.size());
   if (name.find(':') != std::string_view::npos && name.find(':') == name.rfind(':')) {
-    return fail(Errc::usage, "'" + escape(text) + "': a host only, or ssh://host:port");
+    return fail(Errc::usage, "'" + std::string(text) + "': a host only, or ssh://host:port");
   }
   return make_host(user_at, name, text);
 }

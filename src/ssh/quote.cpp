@@ -53,7 +53,7 @@ Result<std::vector<std::string>> split_command(std::string_view text) {
   while (at < text.size()) {
     std::string word;
     at = read_word(text, at, word);
-    if (at == std::string_view::npos) return fail(Errc::usage, "open quote in '" + escape(text) + "'");
+    if (at == std::string_view::npos) return fail(Errc::usage, "open quote in '" + std::string(text) + "'");
     words.push_back(std::move(word));
     at = text.find_first_not_of(k_blanks, at);
   }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.hpp"
-
 namespace nb::ssh {
 namespace {
 
@@ -46,7 +44,7 @@ Status check_direction(const Direction& direction, Security allowed) {
   const bool permitted =
       readable ? allowed != Security::encrypted && (!forgeable || allowed == Security::off) : !forgeable;
   if (permitted) return {};
-  const auto shown = [](std::string_view name) { return name.empty() ? "unknown" : escape(name); };
+  const auto shown = [](std::string_view name) { return name.empty() ? std::string("unknown") : std::string(name); };
   return fail(Errc::insecure, "the SSH connection would have the cipher " + shown(direction.cipher) + " and the MAC " +
                                   shown(direction.mac) + " for what is " + std::string(direction.name) +
                                   ", which --ssh-security=" + std::string(security_name(allowed)) +

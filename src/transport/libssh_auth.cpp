@@ -47,7 +47,7 @@ std::string login_name(ssh_session session) {
 }
 
 tl::unexpected<Error> auth_error(ssh_session session, const LibsshOptions& options, int rc) {
-  const std::string where = "log in to " + host_and_port(session, options) + " as " + escape(login_name(session));
+  const std::string where = "log in to " + host_and_port(session, options) + " as " + login_name(session);
   if (ssh_is_connected(session) == 0) return session_error(session, Errc::connect, where);
   if (rc == SSH_AUTH_PARTIAL) {
     return fail(Errc::auth, where + ": the server wants more than a key (" + offered_methods(session) + ")");
@@ -55,8 +55,8 @@ tl::unexpected<Error> auth_error(ssh_session session, const LibsshOptions& optio
   // A key file that libssh cannot read (a security key's), a server that stopped answering.
   if (rc != SSH_AUTH_DENIED) return session_error(session, Errc::auth, where);
   return fail(Errc::auth, where + ": the server took no key of the agent or of the key files (it offers " +
-                              offered_methods(session) +
-                              "). See that 'ssh " + escape(options.host.name) + " true' works without a question");
+                              offered_methods(session) + "). See that 'ssh " + options.host.name +
+                              " true' works without a question");
 }
 
 // Lets libssh ask for passphrases while it lives. libssh keeps a pointer to the structure and takes no null; so one

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host key checking. The answers of a person or of StrictHostKeyChecking concern unknown keys only: a changed key is
 // always refused, because nobody is asked in a nightly run and the data behind it is all there is.
-#include "base/text.hpp"
 #include "transport/libssh_session.hpp"
 
 namespace nb::transport {
@@ -42,7 +41,7 @@ std::string known_hosts_file(ssh_session session) {
 // What the user types to look at the host as ssh does: ssh's own options, so that it means the same host.
 std::string ssh_command(const LibsshOptions& options) {
   std::string command = "ssh";
-  if (options.config_file) command += " -F " + escape(*options.config_file);
+  if (options.config_file) command += " -F " + *options.config_file;
   if (options.host.port) command += " -p " + std::to_string(*options.host.port);
   command += " " + (options.host.user ? *options.host.user + "@" : "") + options.host.name;
   return command + " true";

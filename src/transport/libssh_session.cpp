@@ -76,7 +76,7 @@ Status apply_configuration(ssh_session session, const LibsshOptions& options) {
   if (options.settings) return apply_settings(session, *options.settings);
   const char* file = options.config_file ? options.config_file->c_str() : nullptr;
   if (ssh_options_parse_config(session, file) != SSH_OK) {
-    const std::string name = file != nullptr ? escape(file) : "~/.ssh/config";
+    const std::string name = file != nullptr ? file : "~/.ssh/config";
     return session_error(session, Errc::usage, "read the ssh configuration " + name);
   }
   return {};
@@ -169,7 +169,7 @@ LogScope::~LogScope() {
 
 Status set_option_text(ssh_session session, ssh_options_e option, const std::string& value) {
   if (ssh_options_set(session, option, value.c_str()) == SSH_OK) return {};
-  return session_error(session, Errc::unsupported, "ssh option '" + escape(value) + "'");
+  return session_error(session, Errc::unsupported, "ssh option '" + std::string(value) + "'");
 }
 
 Status set_ciphers(ssh_session session, const std::string& list) {
@@ -184,7 +184,7 @@ Status set_macs(ssh_session session, const std::string& list) {
 
 tl::unexpected<Error> session_error(ssh_session session, Errc code, const std::string& what) {
   const std::string reason = ssh_get_error(session);
-  return fail(code, reason.empty() ? what : what + ": " + escape(reason));
+  return fail(code, reason.empty() ? what : what + ": " + reason);
 }
 
 std::string setting(const LibsshOptions& options, std::string_view name) {

@@ -12,7 +12,6 @@
 #include <csignal>
 #include <thread>
 
-#include "base/text.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/poll_wait.hpp"
 #include "transport/spawn.hpp"
@@ -199,8 +198,8 @@ Result<Captured> run_and_capture(const std::vector<std::string>& argv, std::size
   if (!ended) {
     child.signal(SIGKILL);
     static_cast<void>(child.wait(k_grace_after_sigterm));
-    if (!collected) return wrap(collected.error(), escape(argv.front()));
-    return fail(Errc::timeout, escape(argv.front()));
+    if (!collected) return wrap(collected.error(), argv.front());
+    return fail(Errc::timeout, argv.front());
   }
   static_cast<void>(drain(errors.ours.get(), [&](ByteView data) { capture.errors.append(data); }));
   Captured captured{child.end(), std::move(capture.output)};

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <thread>
 
-#include "base/text.hpp"
 #include "transport/poll_wait.hpp"
 
 namespace nb::transport {
@@ -135,7 +134,7 @@ Result<Child> spawn(const std::vector<std::string>& argv, int stdin_fd, int stdo
   if (got == 0) return child;
   std::memcpy(&exec_errno, raw.data(), sizeof exec_errno);
   static_cast<void>(child.wait(std::chrono::seconds(10)));
-  return fail_errno("start " + escape(argv.front()), exec_errno);
+  return fail_errno("start " + argv.front(), exec_errno);
 }
 
 }  // namespace nb::transport

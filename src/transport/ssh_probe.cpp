@@ -32,7 +32,7 @@ Result<Addresses> look_up(const ProbeOptions& options) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int failed = ::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &list);
-  if (failed != 0) return fail(Errc::connect, escape(options.address) + ": " + ::gai_strerror(failed));
+  if (failed != 0) return fail(Errc::connect, options.address + ": " + ::gai_strerror(failed));
   return Addresses(list);
 }
 
@@ -59,7 +59,7 @@ Result<Fd> connect_to_any(const ProbeOptions& options, const addrinfo* list, Dea
   for (const addrinfo* address = list; address != nullptr && !fd; address = address->ai_next) {
     fd = connect_to(*address, deadline);
   }
-  if (!fd) return wrap(std::move(fd).error(), escape(options.address) + " port " + std::to_string(options.port));
+  if (!fd) return wrap(std::move(fd).error(), options.address + " port " + std::to_string(options.port));
   return fd;
 }
 

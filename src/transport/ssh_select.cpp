@@ -52,7 +52,7 @@ Result<ssh::EffectiveConfig> ask_ssh(std::vector<std::string> argv, const ssh::H
   add_destination(argv, host);
   NB_TRY_ASSIGN(const Captured captured, run_and_capture(argv, k_max_config_bytes, limit));
   if (captured.end.ended_well()) return ssh::parse_effective_config(captured.output);
-  return fail(Errc::usage, "ssh -G " + escape(host.name) + ": " + escape(captured.end.stderr_tail));
+  return fail(Errc::usage, "ssh -G " + host.name + ": " + captured.end.stderr_tail);
 }
 
 std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
@@ -65,7 +65,7 @@ std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
     const auto text = read_file_prefix(file, k_max_known_hosts_bytes);
     if (!text) continue;
     const auto marker = ssh::marker_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
-    if (marker) return *marker + " in " + escape(file);
+    if (marker) return *marker + " in " + file;
   }
   return std::nullopt;
 }
@@ -84,7 +84,7 @@ ssh::CarrierChoice choose_without_program(const SelectOptions& options) {
   if (ignored.empty()) return choice;
   std::sort(ignored.begin(), ignored.end());
   ignored.erase(std::unique(ignored.begin(), ignored.end()), ignored.end());
-  for (const std::string& name : ignored) choice.reason += (choice.reason.empty() ? "" : ", ") + escape(name);
+  for (const std::string& name : ignored) choice.reason += (choice.reason.empty() ? "" : ", ") + name;
   choice.reason = "there is no ssh program; libssh ignores what the configuration says about " + choice.reason;
   return choice;
 }
@@ -167,7 +167,7 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
   if (choice.carrier == ssh::Carrier::ssh_program) return choice;
   if (const auto marker = find_marker(*host)) {
     choice.carrier = ssh::Carrier::ssh_program;
-    choice.reason = *marker + " concerns " + escape(options.host.name) + ": using the ssh program";
+    choice.reason = *marker + " concerns " + options.host.name + ": using the ssh program";
     choice.settings.reset();
   }
   return choice;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/kept_trees.hpp"
 
-#include "base/text.hpp"
 #include "txn/history.hpp"
 #include "txn/small_file.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 constexpr std::size_t k_most_open = 16;
 
 std::string shown(std::uint64_t generation, const RelPath& path) {
-  return "history/" + std::to_string(generation) + "/files/" + escape(path.str());
+  return "history/" + std::to_string(generation) + "/files/" + path.str();
 }
 
 }  // namespace

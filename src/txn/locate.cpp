@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "base/text.hpp"
 #include "txn/live_tree.hpp"
 #include "txn/small_file.hpp"
 
@@ -55,7 +54,7 @@ Result<Located> found_above(std::unique_ptr<fs::Directory> root, const std::stri
     // The names come from the path as it was; the directory must be the one that is held.
     NB_TRY_ASSIGN(const auto again, root->open_directory_path(found.below));
     NB_TRY_ASSIGN(const fs::Stat there, again->stat());
-    if (!same_inode(there, asked)) return fail(Errc::changed, escape(path) + " was moved");
+    if (!same_inode(there, asked)) return fail(Errc::changed, path + " was moved");
   }
   found.root = std::move(root);
   return found;

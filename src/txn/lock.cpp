@@ -70,8 +70,7 @@ std::optional<LockNote> read_note(const fs::Directory& control) {
 
 std::string describe(const std::optional<LockNote>& note) {
   if (!note) return "held by another process";
-  return "held by " + escape(note->client) + ", process " + std::to_string(note->pid) + ", since " +
-         local_time(note->since_ns);
+  return "held by " + note->client + ", process " + std::to_string(note->pid) + ", since " + local_time(note->since_ns);
 }
 
 // The note is of a forerunner of this very session on this machine.

@@ -2,7 +2,6 @@
 #include "txn/prepare.hpp"
 
 #include "base/failpoint.hpp"
-#include "base/text.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -12,7 +11,7 @@ constexpr std::uint32_t k_owner_all = 0700;
 constexpr std::uint32_t k_owner_write = 0200;
 constexpr std::size_t k_reserve_bytes = std::size_t{1} << 20;
 
-std::string shown(const RelPath& path) { return path.is_root() ? "the root" : escape(path.str()); }
+std::string shown(const RelPath& path) { return path.is_root() ? "the root" : path.str(); }
 
 // Not zeros: a compressing file system would keep no blocks for them.
 Bytes reserve_content() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One operation forward. See the table in apply.hpp.
 #include "base/failpoint.hpp"
-#include "base/text.hpp"
 #include "txn/apply.hpp"
 #include "txn/small_file.hpp"
 
@@ -18,7 +17,7 @@ bool is_directory(const fs::Stat& stat) { return stat.type == FileType::director
 Status check_staged(const fs::Stat& found, const Place& op) {
   const bool fits = found.type == op.staged.type && (found.type != FileType::regular || found.size == op.staged.size);
   if (fits) return {};
-  return fail(Errc::bad_set, "staged file of " + escape(op.path.str()) + " is not what the journal says");
+  return fail(Errc::bad_set, "staged file of " + op.path.str() + " is not what the journal says");
 }
 
 struct Target {
@@ -98,7 +97,7 @@ Status redo_op(const Place& op, ApplyContext& context) {
   if (!staged) return {};
   NB_TRY(check_staged(*staged, op));
   NB_TRY_ASSIGN(fs::Directory* const parent, context.live.parent_of(op.path));
-  if (parent == nullptr) return fail(Errc::foreign_edit, "directory of " + escape(op.path.str()) + " is gone");
+  if (parent == nullptr) return fail(Errc::foreign_edit, "directory of " + op.path.str() + " is gone");
   Status placed = place({parent, op.path.name(), slot}, op, *staged, context);
   context.live.forget(op.path);
   return placed;

@@ -78,7 +78,7 @@ class AnchorPlace {
     NB_TRY_ASSIGN(LiveTree* const from, m_trees.of(anchor.generation));
     if (from == nullptr) return fail(Errc::bad_set, "files of generation " + std::to_string(anchor.generation));
     NB_TRY_ASSIGN(fs::Directory* const parent, from->parent_of(anchor.path));
-    if (parent == nullptr) return fail(Errc::bad_set, "history: " + escape(anchor.path.str()) + " is not there");
+    if (parent == nullptr) return fail(Errc::bad_set, "history: " + anchor.path.str() + " is not there");
     return parent->link(anchor.path.name(), *held, anchor.name.name());
   }
 

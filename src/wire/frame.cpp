@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
-#include "base/text.hpp"
 #include "hash/digest.hpp"
 
 namespace nb::wire {
@@ -55,7 +54,7 @@ void store_u64(std::byte* to, std::uint64_t value) {
 
 tl::unexpected<Error> not_a_frame(ByteView bytes) {
   const std::string_view text = as_text(bytes.first(std::min(bytes.size(), k_frame_header_bytes)));
-  return fail(Errc::protocol, "frame: expected nbackup, got \"" + escape(text) +
+  return fail(Errc::protocol, "frame: expected nbackup, got \"" + std::string(text) +
                                   "\" (does the remote shell print text at login?)");
 }
 
