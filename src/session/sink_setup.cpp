@@ -121,6 +121,9 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
     if (!before.exists) NB_TRY(guard_set(request, {before.directory, nullptr, {}, false}, nullptr));
   }
   NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));
+  if (!path.exists && request.mode == SinkMode::verify) {
+    return fail(Errc::path, request.destination + ": no such directory, so there is nothing to compare with");
+  }
   setup.new_name = std::move(path.new_name);
   if (path.exists) {
     NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(request.stay_within));
