@@ -71,6 +71,7 @@ SinkOptions pull_options(const Job& job, const wire::Opened& opened, const wire:
   SinkOptions options = sink_options(job.options.flags | (opened.flags & k_found_there), peer, key);
   options.direction = Direction::received;
   options.max_delete = job.options.max_delete;
+  options.client = job.client;
   options.wait_readers = job.options.wait_readers;
   options.listing_credit_bytes = job.limits.listing_credit_bytes;
   options.root_names = names_asked_for(job);

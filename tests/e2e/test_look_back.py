@@ -95,6 +95,13 @@ class Here(Looking):
         self.run_ok("push", "--delete", f"{self.source}/", self.pool)
         self.assertEqual(len(events(self.run_ok("generations", "--json", self.pool))), 4)
 
+    def test_a_generation_names_who_made_it(self) -> None:
+        (self.source / "a").write_text("pulled\n")
+        self.run_ok("pull", f"{self.source}/", self.pool)
+        found = events(self.run_ok("generations", "--json", self.pool))
+        self.assertEqual(found[-1]["client"], found[-2]["client"], "pulled into the set as it was pushed to before")
+        self.assertIn("@", found[-1]["client"])
+
     def paths(self, root: Path) -> list[str]:
         """As ls -R has them: names escaped, in the order of their bytes, directories with a slash."""
         found = []
