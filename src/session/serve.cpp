@@ -164,6 +164,8 @@ class Server {
     if (!result) return tl::make_unexpected(result.error());
     // The client has its answer; emptying the trash is nobody's business but ours.
     if (setup.transaction) static_cast<void>(setup.transaction->clean_up());
+    // Else who may only add could push good generations out of a policy's reach.
+    if (m_options.append_only) return {};
     const bool unwanted = (open.flags & wire::k_flag_no_history) != 0;
     settle_history(setup, *result, unwanted ? RunHistory::not_wanted : RunHistory::kept,
                    [this](const std::string& text) { m_reporter.notice(text); }, m_clock);

@@ -137,6 +137,17 @@ class AppendOnly(Pushing):
         self.run_ok("push", *self.far, str(self.source / "a"), "nbtest:set/")
         self.assertEqual((self.files(2) / "a").read_bytes(), b"before")
 
+    def test_many_pushes_push_nothing_out(self) -> None:
+        self.run_ok("policy", "--keep-last", "2", self.sink)
+        for number in range(4):
+            self.put("a", b"junk %d" % number)
+            self.run_ok("push", *self.far, f"{self.source}/", "nbtest:set")
+        self.run_ok("recover", "--wait", "60", self.sink)  # the client has its answer before the sink is done
+        self.assertEqual((self.files(2) / "a").read_bytes(), b"before")
+        # With all rights the policy is applied.
+        self.run_ok("prune", self.sink)
+        self.assertFalse((self.history / "2").exists())
+
     def test_the_limit_of_deletions_holds(self) -> None:
         for number in range(1200):
             self.put(f"many/{number}", b"")
