@@ -5,11 +5,15 @@ At every failpoint of the transaction the server is stopped, the image of the lo
 is on the medium at that instant, and the server is killed. The copy is mounted: after `nbackup recover` it must hold
 the old or the new tree, whole, and a rerun must reach the new one. What the kernel had not written yet is lost, which
 is the point. Once the client was told of success, the copy must hold the new tree.
+
+The push makes generation 3 of a set whose policy keeps two, so that dropping generations is cut too. Whatever the
+history of the copy has after the recovery restores as it was.
 """
 from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import unittest
 from dataclasses import dataclass
@@ -27,8 +31,15 @@ COUNTS = (1, 2, 4) if FULL else (1,)
 @dataclass
 class Trees:
     source: Path
-    old: tree.Tree
-    new: tree.Tree
+    by_generation: list[tree.Tree]  # from 0, the empty set
+
+    @property
+    def old(self) -> tree.Tree:
+        return self.by_generation[-2]
+
+    @property
+    def new(self) -> tree.Tree:
+        return self.by_generation[-1]
 
 
 class PowerCut(Case):
@@ -39,9 +50,13 @@ class PowerCut(Case):
         self.need_root()
         source = self.dir / "source"
         forest = make_tree(source, "power", 50, Kinds(big_bytes=100_000))
-        clone(source, self.dir / "old")
-        forest.mutate(25)
-        self.trees = Trees(source, tree.snapshot(self.dir / "old"), tree.snapshot(source))
+        empty = self.dir / "empty"
+        empty.mkdir()
+        self.earlier = [self.dir / "oldest", self.dir / "old"]
+        for copy in self.earlier:
+            clone(source, copy)
+            forest.mutate(25)
+        self.trees = Trees(source, [tree.snapshot(each) for each in (empty, *self.earlier, source)])
 
     def test_ext4(self) -> None:
         self._file_system("ext4")
@@ -68,10 +83,12 @@ class PowerCut(Case):
             self._cut_after_success(kind, base)
 
     def _base_image(self, kind: str) -> Path:
-        """A clean, unmounted image whose set holds the old tree."""
+        """A clean, unmounted image whose set holds the old tree and the one before it."""
         disk = loopfs.LoopFs(self.dir, kind, 96, "base")
         try:
-            self.run_ok("push", f"{self.dir}/old/", disk.mount / "set")
+            for each in self.earlier:
+                self.run_ok("push", "--delete", "--max-delete", "-1", f"{each}/", disk.mount / "set")
+            self.run_ok("policy", "--wait", "60", "--keep-last", "2", disk.mount / "set")
             self.assert_same_tree(self.trees.old, disk.mount / "set", kind)
         finally:
             disk.close(keep_image=True)
@@ -137,9 +154,23 @@ class PowerCut(Case):
             states = [name for name, found in far_off.items() if not found]
             self.assertTrue(set(states) & set(allowed), f"{note}: neither of {allowed}\n" + "\n".join(
                 f"to {name}: {line}" for name, found in far_off.items() for line in found[:12]))
+            self._judge_history(root, note, states)
             self.run_ok("push", "--delete", f"{self.trees.source}/", root)
             self.assert_same_tree(self.trees.new, root, f"{note}: after the rerun")
+            self.run_ok("recover", "--wait", "60", root)  # the client has its answer before the sink is done
             self.assert_clean(root, note)
+
+    def _judge_history(self, root: Path, note: str, states: list[str]) -> None:
+        """All that is kept restores; of the newest two nothing is missing."""
+        kept = sorted(int(each.name) for each in (root / ".nbackup/history").iterdir() if each.name.isdigit())
+        newest = 3 if "new" in states else 2
+        self.assertEqual(kept[-2:], [newest - 1, newest], note)
+        for number in kept:
+            back = self.dir / "back"
+            self.run_ok("restore", "--at", str(number), f"{root}/", back)
+            self.assert_same_tree(self.trees.by_generation[number], back, f"{note}: generation {number}",
+                                  ignore_root=number == 0)  # of the directory that the first push has made
+            shutil.rmtree(back)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def listed_failpoints() -> list[str]:
 
 @dataclass
 class Scenario:
-    """One command under test. `operation` is push, pull or recover."""
+    """One command under test. `operation` is push, pull, recover or restore (of a set's first generation)."""
 
     case: Case
     operation: str
@@ -73,6 +73,8 @@ class Scenario:
         options = self.world.carrier_options("fake", server)
         if self.operation == "pull":
             ends = (self.world.far(f"{self.source}/", "fake"), target)
+        elif self.operation == "restore":
+            ends = ("--at", "1", self.world.far(f"{self.source}/", "fake"), target)
         else:
             ends = (f"{self.source}/", self.world.far(target, "fake"))
         return self.world.spawn(self.operation, "--delete", *options, *ends, **client)
@@ -100,7 +102,7 @@ class Scenario:
             outcome = self.start(target).wait()
             self.case.assertEqual(outcome.code, 0, f"{note}: rerun\n{outcome.text}")
         self.case.assert_same_tree(self.new, target, f"{note}: after the rerun", ignore_root=self.own_root())
-        if self.operation == "pull":
+        if self.leaves_no_set():
             self.case.assertEqual(tree.control_files(target), [], note)
         else:
             self.case.assert_clean(target, note)
@@ -129,7 +131,10 @@ class Scenario:
 
     def own_root(self) -> bool:
         """Whether the root's own time may differ: it changes when .nbackup comes and goes."""
-        return self.base is None or self.operation == "pull"
+        return self.base is None or self.leaves_no_set()
+
+    def leaves_no_set(self) -> bool:
+        return self.operation in ("pull", "restore")
 
     def probe(self) -> Outcome:
         """An undisturbed run that records which failpoints each end passes."""
@@ -187,7 +192,7 @@ def own_by_plain_user(*roots: Path) -> None:
 
 
 def build_scenarios(case: Case, seed: str, entries: int = 60, user: str = "", changes: int = 25) -> dict[str, Scenario]:
-    """push, first, pull, resume and recover over one pair of trees."""
+    """push, first, pull, restore, resume and recover over one pair of trees."""
     kinds = Kinds(big_bytes=200_000) if not user else Kinds(devices=False, owners=False, big_bytes=200_000)
     source, old_copy = case.dir / "source", case.dir / "old"
     forest = make_tree(source, seed, entries, kinds)
@@ -206,12 +211,22 @@ def build_scenarios(case: Case, seed: str, entries: int = 60, user: str = "", ch
         "push": Scenario(case, "push", source, base, old, new, user),
         "first": Scenario(case, "push", source, None, {}, new, user),
         "pull": Scenario(case, "pull", source, old_copy, old, new, user),
+        "restore": Scenario(case, "restore", _two_generations(case, base, source, user), source, new, old, user),
     }
     for name, operation, failpoint in (("resume", "push", "session.sink.planned=abort"),
                                        ("recover", "recover", "txn.apply.op=abort@5")):
         out[name] = Scenario(case, operation, source, base, old, new, user, (out["push"], failpoint))
     _check_interruptions(case, out)
     return out
+
+
+def _two_generations(case: Case, base: Path, source: Path, user: str) -> Path:
+    """A set whose first generation is that of `base`, and whose second is `source`."""
+    pool = case.dir / "pool"
+    clone(base, pool)
+    done = case.world.run("push", "--delete", f"{source}/", pool, user=user)
+    case.assertEqual(done.code, 0, done.text)
+    return pool
 
 
 def _check_interruptions(case: Case, scenarios: dict[str, Scenario]) -> None:
