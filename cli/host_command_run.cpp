@@ -71,7 +71,7 @@ Result<int> run(const Settings& settings, StandardOutput& output, Clock& clock) 
 }  // namespace
 
 int run_host_command(const Settings& settings, Clock& clock) {
-  StandardOutput output(settings.json ? OutputForm::json : OutputForm::text);
+  StandardOutput output(settings.json ? OutputForm::json : OutputForm::text, settings.outcome);
   const auto exit_code = run(settings, output, clock);
   return exit_code ? *exit_code : report_early_error(settings, exit_code.error());
 }

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/parse.hpp"
+#include "cli/reported_run.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -13,8 +14,10 @@
 namespace nb::cli {
 namespace {
 
-void install_signals_for(CommandId command) {
-  switch (command) {
+void install_signals_for(const Settings& settings) {
+  // Whoever wants to hear of a failed run wants to hear of an interrupted one.
+  if (wants_reports(settings)) return install_signal_handlers(SecondSignal::exits);
+  switch (settings.command) {
     case CommandId::push:
     case CommandId::pull:
     case CommandId::restore:
@@ -61,9 +64,9 @@ int run_named(const std::string& name, const std::vector<std::string>& arguments
     return info(Errc::usage).exit_code;
   }
   if (!*settings) return print_help(command_help(*command));
-  install_signals_for(*command);
+  install_signals_for(**settings);
   SystemClock clock;
-  return run_command(**settings, clock);
+  return run_reported(**settings, clock, run_command);
 }
 
 int run_main(const std::vector<std::string>& words) {

@@ -34,12 +34,15 @@ constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(Comm
 constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
+// What can be reported on: cli/reported_run.hpp.
+constexpr CommandMask k_reports = k_runs | k_prune;
 constexpr CommandMask k_all = (1U << 19) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
 constexpr const char* k_link = "Connection and waiting";
 constexpr const char* k_output = "Output";
+constexpr const char* k_tells = "Reports";
 constexpr const char* k_own = "Options";
 constexpr const char* k_keep = "What stays";
 constexpr const char* k_hidden = "";
@@ -280,6 +283,13 @@ constexpr std::array k_options{
     OptionRow{"--csv", toggle, "", k_bench, k_output, "the pairs of cipher and MAC as CSV", set_true<&Settings::csv>},
     OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
               set_text<&Settings::log_file>},
+
+    OptionRow{"--before", valued, "COMMAND", k_reports, k_tells,
+              "run this first, by sh; if it fails, nothing\nelse is done", set_text<&Settings::before>},
+    OptionRow{"--after", valued, "COMMAND", k_reports, k_tells, "run this when all went well",
+              set_text<&Settings::after>},
+    OptionRow{"--on-failure", valued, "COMMAND", k_reports, k_tells, "run this when it did not",
+              set_text<&Settings::on_failure>},
 
     OptionRow{"--at", valued, "WHEN", k_ls | mask_of(CommandId::cat), k_own,
               "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"

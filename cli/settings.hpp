@@ -15,6 +15,8 @@
 
 namespace nb::cli {
 
+struct Outcome;
+
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
   rollback, prune, policy
@@ -74,6 +76,14 @@ struct Settings {
   bool json = false;
   ProgressChoice progress = ProgressChoice::automatic;
   std::optional<std::string> log_file;
+
+  // Reports (cli/reported_run.hpp).
+  std::optional<std::string> before;      // these three are lines for /bin/sh
+  std::optional<std::string> after;
+  std::optional<std::string> on_failure;
+  std::optional<std::string> ping_url;
+  std::optional<std::string> mail_on_change;
+  Outcome* outcome = nullptr;  // where a command notes what came of it; null: nobody asks
 
   // status, and cache prune
   std::optional<std::chrono::seconds> max_age;

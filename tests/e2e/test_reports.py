@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run tells others: the hooks around it."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support.run import Case, Outcome
+
+
+class Reports(Case):
+    """A source with two files, a pool, and hooks that write down what they are told."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.pool = self.dir / "source", self.dir / "pool"
+        self.source.mkdir()
+        (self.source / "a").write_text("content")
+        (self.source / "b").write_text("more content")
+        self.note = self.world.script("note", f'#!/bin/sh\nenv -0 >"{self.dir}/scratch/told.$1"\n')
+
+    def told(self, name: str) -> dict[str, str] | None:
+        """The variables that the hook `note NAME` was given; none: it was not run. Each can be asked for once."""
+        path = self.dir / "scratch" / f"told.{name}"
+        if not path.exists():
+            return None
+        pairs = [line.split("=", 1) for line in path.read_bytes().decode(errors="surrogateescape").split("\0") if line]
+        path.unlink()
+        return {name[len("NBACKUP_"):]: value for name, value in pairs
+                if name.startswith("NBACKUP_") and name != "NBACKUP_CACHE"}
+
+    def hooks(self) -> list[str]:
+        return ["--before", f"{self.note} before", "--after", f"{self.note} after",
+                "--on-failure", f"{self.note} on-failure"]
+
+    def push(self, *options: str, code: int = 0) -> Outcome:
+        return self.run_code(code, "push", *options, f"{self.source}/", self.pool)
+
+
+class Hooks(Reports):
+    def test_around_a_push(self) -> None:
+        self.push(*self.hooks())
+        before, after = self.told("before"), self.told("after")
+        assert before and after
+        self.assertEqual(before, {"HOOK": "before", "COMMAND": "push", "SOURCE": f"{self.source}/",
+                                  "DESTINATION": str(self.pool)})
+        self.assertIsNone(self.told("on-failure"))
+        self.assertEqual({name: after[name] for name in ("HOOK", "EXIT_CODE", "GENERATION", "FILES", "BYTES", "PROBLEMS")},
+                         {"HOOK": "after", "EXIT_CODE": "0", "GENERATION": "1", "FILES": "2", "BYTES": "19",
+                          "PROBLEMS": "0"})
+        self.assertRegex(after["SUMMARY"], r"^pushed .*/source to .*/pool: generation 1, ")
+        self.assertGreater(int(after["BYTES_SENT"]), 19)
+        self.assertLess(int(after["SECONDS"]), 60)
+        self.assertNotIn("ERROR", after)
+
+    def test_before_ends_the_run_before_it_begins(self) -> None:
+        failed = self.push("--before", "echo no disk; exit 3", "--after", f"{self.note} after",
+                           "--on-failure", f"{self.note} on-failure", code=opt.HOOK_FAILED)
+        self.assertIn(b"no disk\nnbackup: --before (echo no disk; exit 3) ended with exit code 3; nothing was done",
+                      failed.stderr)
+        self.assertFalse(self.pool.exists())
+        self.assertIsNone(self.told("after"))
+        told = self.told("on-failure")
+        assert told
+        self.assertEqual((told["EXIT_CODE"], told["HOOK"]), (str(opt.HOOK_FAILED), "on-failure"))
+        self.assertIn("--before", told["ERROR"])
+
+    def test_what_before_makes_ready_is_used(self) -> None:
+        self.push("--before", f"echo late >{self.source}/late")
+        self.assertEqual((self.pool / "late").read_text(), "late\n")
+
+    def test_a_failed_run(self) -> None:
+        self.pool.write_text("in the way")
+        failed = self.run_code(opt.PATH, "push", *self.hooks(), f"{self.source}/", f"{self.pool}/below")
+        told = self.told("on-failure")
+        assert told
+        self.assertIsNone(self.told("after"))
+        self.assertEqual(told["EXIT_CODE"], str(opt.PATH))
+        self.assertIn(told["ERROR"], failed.stderr.decode())
+        self.assertNotIn("SUMMARY", told)
+
+    def test_after_and_on_failure_that_fail(self) -> None:
+        failed = self.push("--after", "kill -9 $$", "--on-failure", f"{self.note} on-failure; false", code=opt.HOOK_FAILED)
+        self.assertTrue((self.pool / "a").exists(), "the run stands")
+        self.assertIn(b"--after (kill -9 $$) ended with signal KILL", failed.stderr)
+        self.assertIn(b"on-failure; false) ended with exit code 1", failed.stderr)
+        told = self.told("on-failure")
+        assert told
+        self.assertIn("generation 1", told["SUMMARY"])
+        self.assertIn("--after", told["ERROR"])
+
+    def test_every_command_that_has_them(self) -> None:
+        self.push()
+        odd = os.fsdecode(b"odd \xff\n name")
+        far = [*self.world.carrier_options("fake"), self.world.far(self.pool, "fake")]
+        runs = {"pull": [f"{self.pool}/", odd], "restore": ["--verify", f"{self.pool}:a", "out"],
+                "verify": [f"{self.source}/", str(self.pool)], "prune": far}
+        for command, arguments in runs.items():
+            with self.subTest(command=command):
+                self.run_ok(command, *self.hooks(), *arguments, cwd=self.dir)
+                told = self.told("after")
+                assert told
+                self.assertEqual((told["COMMAND"], told["DESTINATION"]), (command, arguments[-1]))
+                self.assertTrue(told["SUMMARY"], "says what was done")
+                self.assertIsNone(self.told("on-failure"))
+
+    def test_differences_are_a_failure_and_named(self) -> None:
+        self.push()
+        (self.pool / "a").write_text("another")
+        self.run_code(opt.DIFFERS, "verify", *self.hooks(), f"{self.source}/", self.pool)
+        told = self.told("on-failure")
+        assert told
+        self.assertEqual(told["EXIT_CODE"], str(opt.DIFFERS))
+        self.assertIn("1 difference", told["SUMMARY"])
+
+    def test_standard_output_is_the_runs_alone(self) -> None:
+        self.push()
+        done = self.run_ok("restore", "--before", "echo first; cat", "--after", "echo last", f"{self.pool}:a", "-")
+        self.assertEqual(done.stdout, b"content")
+        self.assertEqual(done.stderr, b"first\nlast\n")
+        failed = self.push("--json", "--before", "exit 9", code=opt.HOOK_FAILED)
+        events = [json.loads(line) for line in failed.stdout.splitlines()]
+        self.assertEqual([(event["event"], event["code"], event["exit_code"]) for event in events],
+                         [("error", "hook-failed", opt.HOOK_FAILED)])
+
+    def test_a_dry_run_says_so(self) -> None:
+        self.push("-n", *self.hooks())
+        before, after = self.told("before"), self.told("after")
+        assert before and after
+        self.assertEqual((before["DRY_RUN"], after["DRY_RUN"]), ("1", "1"))
+
+    def test_the_log_file_hears_of_it(self) -> None:
+        log = self.dir / "log"
+        self.push("--log-file", str(log), "--before", "false", code=opt.HOOK_FAILED)
+        self.assertIn("[hook-failed]", log.read_text())
+
+    def test_an_interrupt_reaches_the_hook(self) -> None:
+        marker = self.dir / "scratch" / "waits"
+        hook = f"trap 'echo ended >{marker}; exit 0' TERM; echo waits >{marker}; while :; do sleep 0.05; done"
+        run = self.world.spawn("push", "--before", hook, "--on-failure", f"{self.note} on-failure", f"{self.source}/",
+                               self.pool)
+        self.wait_for(marker, "waits\n")
+        run.kill(signal.SIGTERM)
+        ended = run.wait()
+        self.assertEqual(ended.code, opt.INTERRUPTED, ended.text)
+        self.assertEqual(marker.read_text(), "ended\n")
+        self.assertFalse(self.pool.exists())
+        told = self.told("on-failure")
+        assert told
+        self.assertEqual(told["EXIT_CODE"], str(opt.INTERRUPTED))
+
+    def wait_for(self, path: Path, text: str) -> None:
+        deadline = time.monotonic() + 20
+        while not path.exists() or path.read_text() != text:
+            self.assertLess(time.monotonic(), deadline, f"{path} never said {text!r}")
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()
