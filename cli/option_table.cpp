@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "cli/ping.hpp"
 #include "cli/quantities.hpp"
 
 namespace nb::cli {
@@ -116,6 +117,12 @@ Status set_retries(Settings& settings, Text value) {
   const auto number = parse_u64(value);
   if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + escape(value) + "' is not a number of tries");
   settings.retries = static_cast<unsigned>(*number);
+  return {};
+}
+
+Status set_ping_url(Settings& settings, Text value) {
+  NB_TRY(check_ping_url(value));
+  settings.ping_url = value;
   return {};
 }
 
@@ -290,6 +297,8 @@ constexpr std::array k_options{
               set_text<&Settings::after>},
     OptionRow{"--on-failure", valued, "COMMAND", k_reports, k_tells, "run this when it did not",
               set_text<&Settings::on_failure>},
+    OptionRow{"--ping-url", valued, "URL", k_reports, k_tells,
+              "tell URL/start, then URL, or URL/fail, as\nhealthchecks.io wants it", set_ping_url},
 
     OptionRow{"--at", valued, "WHEN", k_ls | mask_of(CommandId::cat), k_own,
               "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"

@@ -4,6 +4,7 @@
 #include "cli/child_program.hpp"
 #include "cli/open_reporters.hpp"
 #include "cli/outcome.hpp"
+#include "cli/ping.hpp"
 #include "cli/report_text.hpp"
 #include "session/interrupt.hpp"
 
@@ -17,10 +18,12 @@ class ReportedRun {
   }
 
   int run(CommandRunner command) {
+    tell_monitor(PingEvent::started, {});
     const Status may_start = before();
     m_exit_code = may_start ? timed(command) : end_with(may_start.error());
     if (m_exit_code == 0) after();
     if (m_exit_code != 0) on_failure();
+    tell_monitor(m_exit_code == 0 ? PingEvent::succeeded : PingEvent::failed, report_lines(m_settings, finished()));
     return m_exit_code;
   }
 
@@ -63,6 +66,13 @@ class ReportedRun {
   void on_failure() {
     const Finished ended = finished();
     const Status done = hook("on-failure", m_settings.on_failure, &ended);
+    if (!done) warn(done.error().context);
+  }
+
+  // A dry run backs up nothing, and a monitor must not take it for a run that did.
+  void tell_monitor(PingEvent event, const std::string& body) {
+    if (!m_settings.ping_url || m_settings.has(wire::k_flag_dry_run)) return;
+    const Status done = ping(*m_settings.ping_url, event, body, m_clock);
     if (!done) warn(done.error().context);
   }
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells others: the hooks around it."""
+"""What a run tells others: the hooks around it, and a monitor on the web."""
 from __future__ import annotations
 
 import json
 import os
 import signal
+import socket
+import ssl
+import subprocess
+import threading
 import time
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from support import options as opt
@@ -159,6 +164,138 @@ class Hooks(Reports):
         while not path.exists() or path.read_text() != text:
             self.assertLess(time.monotonic(), deadline, f"{path} never said {text!r}")
             time.sleep(0.01)
+
+
+class Monitor:
+    """A web server on a loopback port that notes what it is told. `answers`: path to status, or to a redirect."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.heard: list[tuple[str, str]] = []
+        self.answers: dict[str, int | str] = {}
+        self.agents: set[str] = set()
+        monitor = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                monitor.heard.append((self.path, body))
+                monitor.agents.add(self.headers["User-Agent"])
+                answer = monitor.answers.get(self.path, 200)
+                self.send_response(answer if isinstance(answer, int) else 302)
+                if isinstance(answer, str):
+                    self.send_header("Location", answer)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"OK")
+
+            def log_message(self, *_args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+    def paths(self) -> list[str]:
+        return [path for path, _body in self.heard]
+
+
+class Ping(Reports):
+    def monitor(self, tls: ssl.SSLContext | None = None) -> Monitor:
+        monitor = Monitor(tls)
+        self.addCleanup(monitor.close)
+        return monitor
+
+    def test_start_and_end_are_told(self) -> None:
+        monitor = self.monitor()
+        done = self.push("--ping-url", f"{monitor.url}/ping/uuid")
+        self.assertEqual(monitor.paths(), ["/ping/uuid/start", "/ping/uuid"])
+        self.assertEqual(monitor.heard[0][1], "")
+        lines = monitor.heard[1][1].splitlines()
+        self.assertEqual(f"nbackup: {lines[0]}\n", done.stdout.decode())
+        self.assertRegex(lines[1], r"^exit code 0 after \d\d:\d\d$")
+        self.assertRegex(monitor.agents.pop(), r"^nbackup/\d")
+        self.assertEqual(done.stderr, b"")
+
+    def test_a_failure_is_told_with_its_reason(self) -> None:
+        monitor = self.monitor()
+        url = f"{monitor.url}/up?key=1"
+        self.push("--before", "exit 7", "--ping-url", url, code=opt.HOOK_FAILED)
+        self.assertEqual(monitor.paths(), ["/up/start?key=1", "/up/fail?key=1"])
+        self.assertIn("--before (exit 7) ended with exit code 7", monitor.heard[1][1])
+        monitor.heard.clear()
+        self.push("--ping-url", url)
+        (self.pool / "a").write_text("another")
+        self.run_code(opt.DIFFERS, "verify", "--ping-url", url, f"{self.source}/", self.pool)
+        self.assertEqual(monitor.paths()[2:], ["/up/start?key=1", "/up/fail?key=1"])
+        self.assertIn("1 difference", monitor.heard[3][1])
+        self.run_ok("prune", "--ping-url", url, self.pool)
+        self.assertIn("dropped 0 generations", monitor.heard[5][1])
+
+    def test_a_dry_run_is_no_run(self) -> None:
+        monitor = self.monitor()
+        self.push("-n", "--ping-url", monitor.url)
+        self.assertEqual(monitor.heard, [])
+
+    def test_no_monitor_is_a_line_and_no_failure(self) -> None:
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", 0))
+            place = f"127.0.0.1:{bound.getsockname()[1]}"
+            done = self.push("--ping-url", f"http://user:secret@{place}/secret")
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 2, done.text)
+        for line in lines:
+            self.assertRegex(line, f"^nbackup: no ping to {place}: .*connect")
+            self.assertNotIn("secret", line)
+
+    def test_an_end_is_told_again_where_it_was_not_taken(self) -> None:
+        monitor = self.monitor()
+        monitor.answers = {"/x/start": 404, "/x": 503}
+        done = self.push("--ping-url", f"{monitor.url}/x")
+        self.assertEqual(monitor.paths(), ["/x/start", "/x", "/x", "/x"])
+        self.assertEqual(done.stderr.decode().count("the answer was HTTP status 404"), 1)
+        self.assertEqual(done.stderr.decode().count("the answer was HTTP status 503"), 1)
+
+    def test_https_by_a_certificate_that_is_trusted(self) -> None:
+        key, certificate = self.dir / "key.pem", self.dir / "certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                        "-nodes", "-days", "2", "-subj", "/CN=monitor", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        monitor, plain = self.monitor(tls), self.monitor()
+        refused = self.push("--ping-url", f"{monitor.url}/x")
+        self.assertEqual(refused.stderr.decode().count("SSL certificate problem"), 2, refused.text)
+        self.assertEqual(monitor.heard, [])
+        for variable in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
+            with self.subTest(variable=variable):
+                monitor.heard.clear()
+                self.world.extra_env = {variable: str(certificate)}
+                done = self.push("--ping-url", f"{monitor.url}/x")
+                self.assertEqual((monitor.paths(), done.stderr), (["/x/start", "/x"], b""))
+        # From http to https, and never back.
+        plain.answers = {"/a/start": f"{monitor.url}/moved", "/a": f"{plain.url}/here"}
+        self.push("--ping-url", f"{plain.url}/a")
+        self.assertEqual((monitor.paths()[2:], plain.paths()), (["/moved"], ["/a/start", "/a", "/here"]))
+        self.assertIn("exit code 0", plain.heard[2][1], "a redirect keeps the text")
+        monitor.answers = {"/b/start": f"{plain.url}/listen"}
+        done = self.push("--ping-url", f"{monitor.url}/b")
+        self.assertNotIn("/listen", plain.paths())
+        self.assertIn(b"no ping to 127.0.0.1", done.stderr)
+
+    def test_what_is_no_address_is_refused(self) -> None:
+        for url in ("ftp://h/x", "file:///etc/passwd", "h/x", "http://", "https://h/a b", "http://user@/x"):
+            with self.subTest(url=url):
+                refused = self.push("--ping-url", url, code=opt.USAGE)
+                self.assertIn(b"--ping-url", refused.stderr)
+        self.assertFalse(self.pool.exists())
 
 
 if __name__ == "__main__":
