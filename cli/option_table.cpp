@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "cli/change_mail.hpp"
 #include "cli/ping.hpp"
 #include "cli/quantities.hpp"
 
@@ -123,6 +124,12 @@ Status set_retries(Settings& settings, Text value) {
 Status set_ping_url(Settings& settings, Text value) {
   NB_TRY(check_ping_url(value));
   settings.ping_url = value;
+  return {};
+}
+
+Status set_mail(Settings& settings, Text value) {
+  NB_TRY(check_mail_address(value));
+  settings.mail_on_change = value;
   return {};
 }
 
@@ -299,6 +306,8 @@ constexpr std::array k_options{
               set_text<&Settings::on_failure>},
     OptionRow{"--ping-url", valued, "URL", k_reports, k_tells,
               "tell URL/start, then URL, or URL/fail, as\nhealthchecks.io wants it", set_ping_url},
+    OptionRow{"--mail-on-change", valued, "ADDRESS", k_reports, k_tells,
+              "mail when the outcome is not that of last time", set_mail},
 
     OptionRow{"--at", valued, "WHEN", k_ls | mask_of(CommandId::cat), k_own,
               "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"

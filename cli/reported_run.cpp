@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/reported_run.hpp"
 
+#include "cache/set_reports.hpp"
+#include "cli/change_mail.hpp"
 #include "cli/child_program.hpp"
+#include "cli/connect.hpp"
+#include "cli/endpoints.hpp"
+#include "cli/memory.hpp"
 #include "cli/open_reporters.hpp"
+#include "cli/option_table.hpp"
 #include "cli/outcome.hpp"
 #include "cli/ping.hpp"
 #include "cli/report_text.hpp"
@@ -24,6 +30,7 @@ class ReportedRun {
     if (m_exit_code == 0) after();
     if (m_exit_code != 0) on_failure();
     tell_monitor(m_exit_code == 0 ? PingEvent::succeeded : PingEvent::failed, report_lines(m_settings, finished()));
+    mail_change();
     return m_exit_code;
   }
 
@@ -74,6 +81,26 @@ class ReportedRun {
     if (!m_settings.ping_url || m_settings.has(wire::k_flag_dry_run)) return;
     const Status done = ping(*m_settings.ping_url, event, body, m_clock);
     if (!done) warn(done.error().context);
+  }
+
+  [[nodiscard]] cache::RunKey run_key() const {
+    const std::string written = destination_of(m_settings);
+    return {command_row(m_settings.command).name, destination_key(written).value_or(written), sources_of(m_settings)};
+  }
+
+  // A change counts as told only when the mail is out of our hands: else the next run tries again.
+  void mail_change() {
+    if (!m_settings.mail_on_change || m_settings.has(wire::k_flag_dry_run)) return;
+    cache::SetReports memory(open_memory([this](const std::string& text) { warn(text); }));
+    const cache::RunKey run = run_key();
+    if (is_news(memory.last_outcome(run), m_exit_code)) {
+      const std::string subject = mail_subject(client_name(), run_title(m_settings), m_exit_code);
+      const Status sent =
+          send_mail(*m_settings.mail_on_change,
+                    mail_text(*m_settings.mail_on_change, subject, report_lines(m_settings, finished())), m_clock);
+      if (!sent) return warn(sent.error().context);
+    }
+    memory.record_outcome(run, m_exit_code, m_clock.wall().time_since_epoch().count());
   }
 
   // Beside those of the command, which come and go with it; a log file that cannot be opened is its error.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells others: the hooks around it, and a monitor on the web."""
+"""What a run tells others: the hooks around it, a monitor on the web, and mails when something changed."""
 from __future__ import annotations
 
 import json
@@ -296,6 +296,85 @@ class Ping(Reports):
                 refused = self.push("--ping-url", url, code=opt.USAGE)
                 self.assertIn(b"--ping-url", refused.stderr)
         self.assertFalse(self.pool.exists())
+
+
+class Mail(Reports):
+    """A sendmail in PATH that keeps what it gets."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.box = self.dir / "scratch" / "box"
+        self.box.mkdir()
+        self.sendmail = self.world.script(
+            "sendmail", f'#!/bin/sh\nn=$(ls {self.box} | wc -l)\nprintf "%s\\n" "$*" >{self.box}/$n\ncat >>{self.box}/$n\n')
+        self.world.path = f"{self.dir}/bin:{self.world.path}"
+
+    def mails(self) -> list[str]:
+        """What has come since the last call: the arguments in the first line, then the message."""
+        found = [path.read_text() for path in sorted(self.box.iterdir(), key=lambda path: int(path.name))]
+        for path in self.box.iterdir():
+            path.unlink()
+        return found
+
+    def mailed_push(self, *options: str, code: int = 0) -> Outcome:
+        return self.push("--mail-on-change", "admin@example.org", *options, code=code)
+
+    def test_changes_are_told_once(self) -> None:
+        self.mailed_push()
+        self.assertEqual(self.mails(), [], "a first good run is no news")
+        self.mailed_push("--before", "exit 3", code=opt.HOOK_FAILED)
+        arguments, message = self.mails()[0].split("\n", 1)
+        self.assertEqual(arguments, "-i -- admin@example.org")
+        head, body = message.split("\n\n", 1)
+        self.assertIn("To: admin@example.org\n", head)
+        self.assertRegex(head, r"Subject: nbackup on .*@.*: push .*/source/ to .*/pool failed \(exit code 54\)\n")
+        self.assertIn("--before (exit 3) ended with exit code 3; nothing was done", body)
+        self.mailed_push("--before", "exit 3", code=opt.HOOK_FAILED)
+        self.assertEqual(self.mails(), [], "the same again is no news")
+        self.mailed_push()
+        again = self.mails()
+        self.assertEqual(len(again), 1)
+        self.assertRegex(again[0], r"Subject: nbackup on .* works again\n")
+        self.assertIn("pushed ", again[0])
+        self.mailed_push()
+        self.assertEqual(self.mails(), [])
+
+    def test_a_first_failure_is_told_and_runs_are_told_apart(self) -> None:
+        missing = f"{self.dir}/missing"
+        for destination in (self.pool, self.dir / "other"):
+            self.run_code(opt.PATH, "push", "--mail-on-change", "root", missing, destination)
+            self.assertEqual(len(self.mails()), 1, destination)
+        self.mailed_push()
+        self.assertEqual(self.mails(), [], "other sources are another run")
+        self.run_code(opt.PATH, "push", "--mail-on-change", "root", missing, self.pool)
+        self.assertEqual(self.mails(), [])
+
+    def test_without_a_mail_system_a_line_says_so_until_it_is_out(self) -> None:
+        self.sendmail.rename(self.dir / "aside")
+        if any(os.access(f"{place}/sendmail", os.X_OK) for place in ("/usr/sbin", "/usr/lib", "/sbin")):
+            self.skipTest("this machine has a sendmail")
+        for _ in range(2):
+            done = self.mailed_push("--before", "false", code=opt.HOOK_FAILED)
+            self.assertIn(b"no mail to admin@example.org: there is no sendmail program\n", done.stderr)
+        self.world.script("sendmail", "#!/bin/sh\nexit 75\n")
+        done = self.mailed_push("--before", "false", code=opt.HOOK_FAILED)
+        self.assertIn(b"sendmail ended with exit code 75\n", done.stderr)
+        (self.dir / "aside").rename(self.sendmail)
+        self.mailed_push("--before", "false", code=opt.HOOK_FAILED)
+        self.assertEqual(len(self.mails()), 1)
+
+    def test_names_cannot_make_headers(self) -> None:
+        odd = self.dir / "x\nBcc: all@example.org\n\n\u00fc"
+        self.run_code(opt.PATH, "push", "--mail-on-change", "root", odd, self.pool)
+        head = self.mails()[0].split("\n\n", 1)[0]
+        self.assertEqual(sum(line.startswith("Bcc") for line in head.split("\n")), 0, head)
+        self.assertTrue(head.isascii())
+        for address in ("-oQ/tmp", "a b@c", "a@b\nBcc: c", ""):
+            self.run_code(opt.USAGE, "push", "--mail-on-change", address, self.source, self.pool)
+
+    def test_a_dry_run_is_no_run(self) -> None:
+        self.mailed_push("-n", "--before", "false", code=opt.HOOK_FAILED)
+        self.assertEqual(self.mails(), [])
 
 
 if __name__ == "__main__":
