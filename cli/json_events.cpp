@@ -168,6 +168,19 @@ std::string json_status_row(const StatusRow& row) {
   event["bytes"] = set.bytes;
   event["entries"] = set.files;
   event["stale"] = row.stale;
+  if (const auto& facts = row.report.facts) {
+    event["history_bytes"] = facts->history_bytes;
+    event["history_generations"] = facts->history_generations;
+    event["last_scrub_ns"] = facts->last_scrub_ns;
+    event["damaged_files"] = facts->damaged_files;
+  }
+  if (row.scrub_age) event["scrub_age_seconds"] = row.scrub_age->count();
+  if (const auto& drill = row.report.drill) {
+    event["last_drill_ns"] = drill->time_ns;
+    event["drill_age_seconds"] = row.drill_age->count();
+    event["drill_exit"] = drill->exit_code;
+    event["drill_files"] = drill->files;
+  }
   return dump(event);
 }
 

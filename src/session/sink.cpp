@@ -6,6 +6,7 @@
 #include "base/failpoint.hpp"
 #include "session/error_message.hpp"
 #include "session/interrupt.hpp"
+#include "session/sink_history.hpp"
 
 namespace nb::session {
 namespace {
@@ -247,6 +248,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(m_names->end());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
+    if (lasts()) describe_set(*m_target.set, m_result);
   }
   m_result.problems = m_reporter.problems();
   // The commit stands, whether or not anybody is left to hear of it.

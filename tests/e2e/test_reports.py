@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run tells others: the hooks around it, a monitor on the web, and mails when something changed."""
+"""What a run tells others: the hooks around it, a monitor on the web, mails when something changed, and
+what status remembers of a set."""
 from __future__ import annotations
 
 import json
@@ -375,6 +376,61 @@ class Mail(Reports):
     def test_a_dry_run_is_no_run(self) -> None:
         self.mailed_push("-n", "--before", "false", code=opt.HOOK_FAILED)
         self.assertEqual(self.mails(), [])
+
+
+class Status(Reports):
+    def row(self) -> dict:
+        rows = self.run_ok("status", "--json").stdout.splitlines()
+        self.assertEqual(len(rows), 1)
+        return json.loads(rows[0])
+
+    def replace(self, name: str, size: int) -> None:
+        (self.source / name).write_bytes(os.urandom(size))
+
+    def test_how_much_history_there_is(self) -> None:
+        self.replace("large", 1_000_000)
+        self.push()
+        first = self.row()
+        self.assertEqual((first["history_generations"], first["last_scrub_ns"], first["damaged_files"]), (2, 0, 0))
+        self.assertLess(first["history_bytes"], 50_000)
+        self.replace("large", 5)
+        self.push("--checksum")
+        self.assertRegex(self.run_ok("status").stdout, rb"HISTORY\n(.*)  9\d\d KiB\n")
+        self.assertAlmostEqual(self.row()["history_bytes"], 1_000_000, delta=50_000)
+        os.rename(self.source / "a", self.source / "renamed")
+        (self.source / "b").unlink()
+        self.push("--delete")
+        row = self.row()
+        self.assertEqual(row["history_generations"], 4)
+        self.assertAlmostEqual(row["history_bytes"], 1_000_000, delta=60_000)
+
+    def test_dropped_generations_are_counted_out(self) -> None:
+        for _ in range(3):
+            self.replace("large", 1_000_000)
+            self.push()
+        self.assertAlmostEqual(self.row()["history_bytes"], 2_000_000, delta=60_000)
+        self.run_ok("prune", "--keep-last", "2", self.pool)
+        self.push()
+        row = self.row()
+        self.assertEqual(row["history_generations"], 2)
+        self.assertAlmostEqual(row["history_bytes"], 1_000_000, delta=60_000)
+
+    def test_over_a_connection_and_not_for_what_changes_nothing(self) -> None:
+        far = [*self.world.carrier_options("fake"), self.world.far(self.pool, "fake")]
+        self.run_ok("push", "-n", f"{self.source}/", *far)
+        self.run_ok("push", f"{self.source}/", *far)
+        before = self.row()
+        self.replace("a", 300_000)
+        self.run_ok("push", "-n", f"{self.source}/", *far)
+        self.run_ok("verify", f"{self.source}/b", *far)
+        self.assertEqual(self.row()["history_bytes"], before["history_bytes"])
+        self.run_ok("push", f"{self.source}/", *far)
+        self.run_ok("push", f"{self.source}/", *far)
+        self.assertEqual(self.row()["history_generations"], 3)
+
+    def test_a_set_without_history_says_nothing(self) -> None:
+        self.push("--no-history")
+        self.assertNotIn("history_bytes", self.row())
 
 
 if __name__ == "__main__":

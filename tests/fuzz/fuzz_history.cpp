@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a generation, its changes, a policy and the record of a merge as bytes from a damaged disk. The first
-// byte chooses: 0 is a whole list of changes, anything else one record. What decodes must encode to something that decodes
-// to the same.
+// The account of a generation, its changes, sizes, a policy and the record of a merge as bytes from a damaged disk. The
+// first byte chooses: 0 is a whole list of changes, anything else one record. What decodes must encode to something that
+// decodes to the same.
 #include "fs/sim_directory.hpp"
 #include "record.hpp"
 #include "txn/change_list.hpp"
+#include "txn/history_size.hpp"
 #include "txn/retention.hpp"
 #include "txn/thin_record.hpp"
 
@@ -36,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     one_record(data, txn::decode_changes_header);
     one_record(data, txn::decode_change);
     one_record(data, txn::decode_policy);
+    one_record(data, txn::decode_sizes);
     one_record(data, txn::decode_thin_header);
     one_record(data, txn::decode_thin_op);
   }
