@@ -16,7 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from support import options as opt
-from support.run import Case, Outcome
+from support.run import BINARY, Case, Outcome
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 class Reports(Case):
@@ -208,12 +210,14 @@ class Monitor:
         return [path for path, _body in self.heard]
 
 
-class Ping(Reports):
+class Watched(Reports):
     def monitor(self, tls: ssl.SSLContext | None = None) -> Monitor:
         monitor = Monitor(tls)
         self.addCleanup(monitor.close)
         return monitor
 
+
+class Ping(Watched):
     def test_start_and_end_are_told(self) -> None:
         monitor = self.monitor()
         done = self.push("--ping-url", f"{monitor.url}/ping/uuid")
@@ -299,7 +303,7 @@ class Ping(Reports):
         self.assertFalse(self.pool.exists())
 
 
-class Mail(Reports):
+class Mailed(Reports):
     """A sendmail in PATH that keeps what it gets."""
 
     def setUp(self) -> None:
@@ -317,6 +321,8 @@ class Mail(Reports):
             path.unlink()
         return found
 
+
+class Mail(Mailed):
     def mailed_push(self, *options: str, code: int = 0) -> Outcome:
         return self.push("--mail-on-change", "admin@example.org", *options, code=code)
 
@@ -376,6 +382,29 @@ class Mail(Reports):
     def test_a_dry_run_is_no_run(self) -> None:
         self.mailed_push("-n", "--before", "false", code=opt.HOOK_FAILED)
         self.assertEqual(self.mails(), [])
+
+
+class Example(Mailed, Watched):
+    """examples/nightly as it stands."""
+
+    def nightly(self, monitor: Monitor, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+        env = self.world.env() | {"PING_URL": f"{monitor.url}/check", "MAIL_TO": "admin@example.org"}
+        return subprocess.run([EXAMPLES / "nightly", *arguments], env=env, capture_output=True, check=False, timeout=60)
+
+    def test_the_example_tells_of_good_and_bad_nights(self) -> None:
+        monitor = self.monitor()
+        (self.dir / "bin/nbackup").symlink_to(BINARY)
+        good = self.nightly(monitor, f"{self.source}/", self.pool)
+        self.assertEqual((good.returncode, good.stdout + good.stderr), (0, b""))
+        self.assertEqual((monitor.paths(), self.mails()), (["/check/start", "/check"], []))
+        self.pool.rename(self.dir / "away")
+        for mails in (1, 0):
+            bad = self.nightly(monitor, f"{self.source}/", self.pool)
+            self.assertEqual(bad.returncode, opt.SET_MISSING, bad.stderr)
+            self.assertEqual((monitor.paths()[-1], len(self.mails())), ("/check/fail", mails))
+        (self.dir / "away").rename(self.pool)
+        self.assertEqual(self.nightly(monitor, f"{self.source}/", self.pool).returncode, 0)
+        self.assertIn("works again", self.mails()[0])
 
 
 class Status(Reports):
