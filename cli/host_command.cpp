@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "cli/drill.hpp"
 #include "cli/look.hpp"
 #include "cli/option_table.hpp"
 #include "cli/prune.hpp"
@@ -30,6 +31,7 @@ constexpr std::array k_rows{
                    run_rollback, rollback_only_looks},
     HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
     HostCommandRow{CommandId::prune, Right::decide, k_prune_options, run_prune, prune_only_looks},
+    HostCommandRow{CommandId::drill, Right::read, "--at --limit --sample", run_drill_host},
     HostCommandRow{CommandId::policy, Right::decide, k_policy_options, run_policy, policy_only_looks},
 };
 

@@ -238,6 +238,32 @@ std::string json_listed(const wire::Entry& entry, const RelPath& path) {
   return dump(event);
 }
 
+std::string json_difference(const SampledFile& file, DifferenceFrom from, const std::string& where) {
+  Json event = event_of("difference");
+  event["path"] = escape(file.path.str());
+  event["generation"] = file.generation;
+  event["from"] = name_of(from);
+  if (!where.empty()) event["source"] = escape(where);
+  return dump(event);
+}
+
+std::string json_drill(const DrillResult& result) {
+  Json event = event_of("drill");
+  event["pool"] = escape(result.pool);
+  event["files"] = result.counts.files;
+  event["bytes"] = result.counts.bytes;
+  event["with_record"] = result.counts.with_record;
+  event["with_source"] = result.counts.with_source;
+  event["with_nothing"] = result.counts.with_nothing;
+  event["differing"] = result.counts.differing;
+  event["problems"] = result.problems;
+  event["left_out"] = result.left_out;
+  event["left_out_bytes"] = result.left_out_bytes;
+  event["seconds"] = static_cast<double>(result.elapsed.count()) / 1000.0;
+  event["exit_code"] = drill_exit_code(result);
+  return dump(event);
+}
+
 std::string json_cache_use(const cache::ClientUse& use, const std::string& path) {
   Json event = event_of("cache");
   event["path"] = escape(path);

@@ -24,6 +24,7 @@ void install_signals_for(CommandId command) {
     case CommandId::doctor:
       return install_signal_handlers(SecondSignal::exits);
     case CommandId::serve:
+    case CommandId::drill:  // what it restored is to go in any case
       return install_signal_handlers(SecondSignal::ignored);
     case CommandId::init:
     case CommandId::recover:
@@ -105,6 +106,8 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_doctor(settings, clock);
     case CommandId::deploy:
       return run_deploy(settings, clock);
+    case CommandId::drill:
+      return run_drill(settings, clock);
     case CommandId::generations:
     case CommandId::ls:
     case CommandId::cat:

@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "cli/drill_sample.hpp"
 #include "cli/quantities.hpp"
 
 namespace nb::cli {
@@ -29,12 +30,13 @@ constexpr CommandMask k_rollback = mask_of(CommandId::rollback);
 constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff | k_rollback;
 constexpr CommandMask k_prune = mask_of(CommandId::prune);
 constexpr CommandMask k_policy = mask_of(CommandId::policy);
+constexpr CommandMask k_drill = mask_of(CommandId::drill);
 constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy | k_drill;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = (1U << 19) - 1;
+constexpr CommandMask k_all = (1U << 20) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -113,6 +115,25 @@ Status set_retries(Settings& settings, Text value) {
   const auto number = parse_u64(value);
   if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + escape(value) + "' is not a number of tries");
   settings.retries = static_cast<unsigned>(*number);
+  return {};
+}
+
+Status set_sample(Settings& settings, Text value) {
+  const auto number = parse_u64(value);
+  if (!number || *number == 0 || *number > k_most_sampled) {
+    return fail(Errc::usage, "'" + escape(value) + "' is not a number of files to restore: 1 to 10000");
+  }
+  settings.sample = *number;
+  return {};
+}
+
+Status set_limit(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.limit_bytes, parse_size(value));
+  return {};
+}
+
+Status add_drill_source(Settings& settings, Text value) {
+  settings.drill_sources.push_back(value);
   return {};
 }
 
@@ -240,7 +261,7 @@ constexpr std::array k_options{
               set_algorithms<&ssh::AlgorithmLists::macs>},
     OptionRow{"--kex", valued, "LIST", k_connects | k_deploy, k_link, "the same for key exchange methods",
               set_algorithms<&ssh::AlgorithmLists::kex>},
-    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
+    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve | k_drill, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
     OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",
               set_compression<codec::CompressionMode::automatic>},
@@ -248,7 +269,7 @@ constexpr std::array k_options{
               set_compression_level},
     OptionRow{"--no-compress", toggle, "", k_runs, k_link, "do not compress",
               set_compression<codec::CompressionMode::off>},
-    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy | k_looks, k_link,
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy | k_looks | k_drill, k_link,
               "give up after this long without data (300)", set_seconds<&Settings::timeout>},
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
@@ -261,7 +282,7 @@ constexpr std::array k_options{
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy, k_output,
+    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy | k_drill, k_output,
               "print nothing but errors and warnings", set_true<&Settings::quiet>},
     OptionRow{"-q,--quiet", toggle, "", k_bench, k_output, "print nothing but the result and errors",
               set_true<&Settings::quiet>},
@@ -273,8 +294,8 @@ constexpr std::array k_options{
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
     OptionRow{"--json", toggle, "",
-              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy, k_output,
-              "one JSON object a line on standard output", set_true<&Settings::json>},
+              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy | k_drill,
+              k_output, "one JSON object a line on standard output", set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
     OptionRow{"--csv", toggle, "", k_bench, k_output, "the pairs of cipher and MAC as CSV", set_true<&Settings::csv>},
@@ -285,6 +306,15 @@ constexpr std::array k_options{
               "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"
               "2026-11-30T14:05",
               set_text<&Settings::at>},
+    OptionRow{"--at", valued, "WHEN", k_drill, k_own,
+              "restore from then: a generation (7), yesterday,\n-3d, 2026-11-30; default: the live tree, and a\n"
+              "quarter from some older generation",
+              set_text<&Settings::at>},
+    OptionRow{"--sample", valued, "N", k_drill, k_own, "how many files to restore, chosen by chance (100)", set_sample},
+    OptionRow{"--limit", valued, "SIZE", k_drill, k_own, "restore no more bytes than this (1G)", set_limit},
+    OptionRow{"--source", valued, "SRC", k_drill, k_own,
+              "compare with this too, named as for push;\ndefault: what this client pushed there",
+              add_drill_source},
     OptionRow{"--from", valued, "WHEN", k_diff, k_own,
               "the older side: a generation (7), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05",
               set_text<&Settings::from>},
@@ -389,6 +419,7 @@ constexpr std::array k_commands{
     CommandRow{CommandId::rollback, "rollback", "POOL", "make an old generation the live tree, as a new one", 1, 1},
     CommandRow{CommandId::prune, "prune", "POOL", "drop the generations that no rule keeps", 1, 1},
     CommandRow{CommandId::policy, "policy", "POOL", "show or set which generations a set keeps", 1, 1},
+    CommandRow{CommandId::drill, "drill", "POOL[:PATH]", "restore a sample for a try, and compare it", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

@@ -17,7 +17,7 @@ namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  rollback, prune, policy
+  rollback, prune, policy, drill
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -88,6 +88,11 @@ struct Settings {
   // prune, policy, init
   std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
   bool default_policy = false;
+
+  // drill
+  std::uint64_t sample = 100;                              // files to restore, at most
+  std::uint64_t limit_bytes = std::uint64_t{1} << 30;      // and their bytes
+  std::vector<std::string> drill_sources;                  // to compare with, as push names its sources
 
   // bench
   std::chrono::seconds bench_time{60};
