@@ -17,7 +17,7 @@ namespace nb::cli {
 namespace {
 
 constexpr std::string_view k_prune_options =
-    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --dry-run --json "
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --damaged --dry-run --json "
     "--quiet --verbose --wait --wait-readers";
 constexpr std::string_view k_policy_options =
     "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --default --json "

@@ -351,6 +351,8 @@ constexpr std::array k_options{
               "forget the set's own policy: the last 7 and all\nwithin 30 days", set_true<&Settings::default_policy>},
     OptionRow{"-n,--dry-run", toggle, "", k_prune, k_own, "say what would go and why, change nothing",
               set_flag<wire::k_flag_dry_run>},
+    OptionRow{"--damaged", toggle, "", k_prune, k_own, "drop what damage keeps from being restored, too",
+              set_true<&Settings::damaged>},
     OptionRow{"-v,--verbose", toggle, "", k_prune, k_own, "name each generation, and why it stays or goes",
               add_verbosity},
     OptionRow{"--seconds", valued, "N", k_bench, k_own, "how long it may take (60)", set_bench_time},

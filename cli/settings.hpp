@@ -88,6 +88,7 @@ struct Settings {
   // prune, policy, init
   std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
   bool default_policy = false;
+  bool damaged = false;                      // what cannot be restored goes too
 
   // drill
   std::uint64_t sample = 100;                              // files to restore, at most

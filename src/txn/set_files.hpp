@@ -11,6 +11,7 @@ inline constexpr std::string_view k_format_name = "format";
 inline constexpr std::string_view k_head_name = "head";
 inline constexpr std::string_view k_secret_name = "secret";
 inline constexpr std::string_view k_lock_name = "lock";
+inline constexpr std::string_view k_spare_name = "spare";
 inline constexpr std::string_view k_policy_name = "policy";
 inline constexpr std::string_view k_policy_new_name = "policy.new";
 
