@@ -63,6 +63,7 @@ enum class Errc : std::uint16_t {
   internal = 41,
   nested_set = 42,
   insecure = 43,
+  damaged = 44,
 };
 
 struct ErrcInfo {
