@@ -40,6 +40,7 @@ constexpr std::array k_hints{
     Hint{Errc::not_permitted, "Another user owns it, or it is protected (lsattr shows +i and +a)."},
     Hint{Errc::foreign_edit, "Your version is under .nbackup/conflict/ in the set."},
     Hint{Errc::read_only, "The file system or the key is read-only: remount it, or use another key."},
+    Hint{Errc::damaged, "'nbackup heal' restores it from a sound copy; 'nbackup cat' gives out what is there."},
     Hint{Errc::internal, "This is a fault of nbackup: please report it with the command and this message."},
 };
 

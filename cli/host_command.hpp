@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy. The table here says
+// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy, scrub,
+// heal. The table here says
 // which there are, who may have them run, and which of their options travel. On this machine they run in this process;
 // on a host, in the `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
 #pragma once
@@ -19,6 +20,7 @@ namespace nb::cli {
 // What a command needs to be allowed to do.
 enum class Right : std::uint8_t {
   read,    // look at the set
+  add,     // add to what is known of it, and take nothing away: not for a key that may only read
   decide,  // change it, or what is kept of it: not for a key that may only read or only add
 };
 

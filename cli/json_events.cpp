@@ -3,22 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.hpp"
 #include "cli/hints.hpp"
+#include "cli/json_parts.hpp"
 #include "cli/option_table.hpp"
 #include "cli/version.hpp"
 
 namespace nb::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// What is dumped has been escaped, so it is UTF-8; replacing is a second lock on that door, not a habit.
-std::string dump(const Json& event) { return event.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json event_of(std::string_view name) { return Json{{"event", name}}; }
 
 Json error_fields(std::string_view event_name, const Error& error) {
   Json event = event_of(event_name);

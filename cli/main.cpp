@@ -22,6 +22,8 @@ void install_signals_for(CommandId command) {
     case CommandId::rollback:
     case CommandId::bench:
     case CommandId::doctor:
+    case CommandId::scrub:
+    case CommandId::heal:
       return install_signal_handlers(SecondSignal::exits);
     case CommandId::serve:
       return install_signal_handlers(SecondSignal::ignored);
@@ -112,6 +114,8 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::rollback:
     case CommandId::prune:
     case CommandId::policy:
+    case CommandId::scrub:
+    case CommandId::heal:
       return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;

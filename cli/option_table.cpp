@@ -29,12 +29,14 @@ constexpr CommandMask k_rollback = mask_of(CommandId::rollback);
 constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff | k_rollback;
 constexpr CommandMask k_prune = mask_of(CommandId::prune);
 constexpr CommandMask k_policy = mask_of(CommandId::policy);
+constexpr CommandMask k_scrub = mask_of(CommandId::scrub);
+constexpr CommandMask k_heal = mask_of(CommandId::heal);
 constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy | k_scrub | k_heal;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = (1U << 19) - 1;
+constexpr CommandMask k_all = (1U << 21) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
@@ -106,6 +108,22 @@ Status set_rate(Settings& settings, Text value) {
 
 Status set_max_age(Settings& settings, Text value) {
   NB_TRY_ASSIGN(settings.max_age, parse_age(value));
+  return {};
+}
+
+Status set_part(Settings& settings, Text value) {
+  constexpr std::uint64_t k_most_parts = 10'000;
+  const std::size_t slash = value.find('/');
+  const auto number = parse_u64(value.substr(0, slash));
+  const auto count = slash == std::string::npos ? std::nullopt : parse_u64(value.substr(slash + 1));
+  const bool is_part = number && count && *number >= 1 && *number <= *count && *count <= k_most_parts;
+  if (!is_part) return fail(Errc::usage, "'" + escape(value) + "' is no part: 1/30 is the first of 30");
+  settings.part = {*number, *count};
+  return {};
+}
+
+Status set_scrub_time(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.scrub_time, parse_age(value));
   return {};
 }
 
@@ -240,6 +258,11 @@ constexpr std::array k_options{
               set_algorithms<&ssh::AlgorithmLists::macs>},
     OptionRow{"--kex", valued, "LIST", k_connects | k_deploy, k_link, "the same for key exchange methods",
               set_algorithms<&ssh::AlgorithmLists::kex>},
+    OptionRow{"--bwlimit", valued, "RATE", k_scrub, k_own, "read at most RATE KiB a second; 1.5m, 10MB, ...", set_rate},
+    OptionRow{"--part", valued, "K/N", k_scrub, k_own,
+              "the K-th of N parts: 30 nights of 1/30 to 30/30\nread all of it", set_part},
+    OptionRow{"--time", valued, "TIME", k_scrub, k_own,
+              "stop after TIME (90s, 30m, 1h); the next scrub\ngoes on from there", set_scrub_time},
     OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
     OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",
@@ -273,8 +296,9 @@ constexpr std::array k_options{
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
     OptionRow{"--json", toggle, "",
-              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy, k_output,
-              "one JSON object a line on standard output", set_true<&Settings::json>},
+              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy | k_scrub |
+                  k_heal,
+              k_output, "one JSON object a line on standard output", set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
     OptionRow{"--csv", toggle, "", k_bench, k_output, "the pairs of cipher and MAC as CSV", set_true<&Settings::csv>},
@@ -323,6 +347,11 @@ constexpr std::array k_options{
               set_flag<wire::k_flag_dry_run>},
     OptionRow{"-v,--verbose", toggle, "", k_prune, k_own, "name each generation, and why it stays or goes",
               add_verbosity},
+    OptionRow{"--from", valued, "DIR", k_heal, k_own,
+              "look for sound copies in DIR there too, at the\nsame paths: another set, a mounted copy, a source",
+              set_text<&Settings::from>},
+    OptionRow{"-n,--dry-run", toggle, "", k_heal, k_own, "say what could be healed from where, change nothing",
+              set_flag<wire::k_flag_dry_run>},
     OptionRow{"--seconds", valued, "N", k_bench, k_own, "how long it may take (60)", set_bench_time},
     OptionRow{"--save", toggle, "", k_bench, k_own, "remember the order of algorithms for this host",
               set_true<&Settings::save>},
@@ -389,6 +418,8 @@ constexpr std::array k_commands{
     CommandRow{CommandId::rollback, "rollback", "POOL", "make an old generation the live tree, as a new one", 1, 1},
     CommandRow{CommandId::prune, "prune", "POOL", "drop the generations that no rule keeps", 1, 1},
     CommandRow{CommandId::policy, "policy", "POOL", "show or set which generations a set keeps", 1, 1},
+    CommandRow{CommandId::scrub, "scrub", "POOL", "read a set's files and tell which are damaged", 1, 1},
+    CommandRow{CommandId::heal, "heal", "POOL", "restore damaged files from sound copies", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

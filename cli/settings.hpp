@@ -11,13 +11,14 @@
 #include "codec/compression.hpp"
 #include "ssh/security.hpp"
 #include "txn/retention.hpp"
+#include "txn/scrub_record.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::cli {
 
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  rollback, prune, policy
+  rollback, prune, policy, scrub, heal
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -79,7 +80,7 @@ struct Settings {
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
 
-  // ls, diff; WHEN as in `at`
+  // ls, diff; WHEN as in `at`. heal: `from` is a directory where the set lies
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool long_form = false;
@@ -88,6 +89,10 @@ struct Settings {
   // prune, policy, init
   std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
   bool default_policy = false;
+
+  // scrub
+  txn::ScrubPart part;
+  std::optional<std::chrono::seconds> scrub_time;
 
   // bench
   std::chrono::seconds bench_time{60};
