@@ -129,12 +129,11 @@ bool ClientState::forget(const std::string& destination) {
   m_store->with([&](Connection& connection) {
     SQLite::Database& database = connection.database();
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement mounts(database, "DELETE FROM mounts WHERE destination = ?");
-    mounts.bind(1, destination);
-    mounts.exec();
-    SQLite::Statement sets(database, "DELETE FROM known_sets WHERE destination = ?");
-    sets.bind(1, destination);
-    removed = sets.exec() > 0;
+    for (const char* table : {"mounts", "set_reports", "outcomes", "known_sets"}) {
+      SQLite::Statement remove(database, std::string("DELETE FROM ") + table + " WHERE destination = ?");
+      remove.bind(1, destination);
+      removed = remove.exec() > 0;  // the last one decides
+    }
     transaction.commit();
   });
   return removed;

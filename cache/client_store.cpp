@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cache/bare_directories.hpp"
+#include "cache/set_reports.hpp"
 
 namespace nb::cache {
 namespace {
@@ -51,7 +52,8 @@ CREATE TABLE hosts(
     R"sql(
 CREATE TABLE host_orders(
   host TEXT NOT NULL PRIMARY KEY, measured_ns INTEGER NOT NULL, ciphers TEXT, macs TEXT) WITHOUT ROWID;
-)sql"};
+)sql",
+    k_make_set_reports};
 
 constexpr std::array k_probes{
     "SELECT uuid, generation, last_push_ns, last_exit, bytes, files FROM known_sets LIMIT 1",
@@ -65,6 +67,8 @@ constexpr std::array k_probes{
     "SELECT host, cpu_flags, met_ns, kex, host_key, cipher_out, cipher_in, mac_out, mac_in, compression, server"
     " FROM hosts LIMIT 1",
     "SELECT host, measured_ns, ciphers, macs FROM host_orders LIMIT 1",
+    k_probe_set_reports,
+    k_probe_outcomes,
 };
 
 constexpr Schema k_schema{k_migrations, k_probes, PathRule::user};

@@ -166,6 +166,22 @@ void Manifest::confirm_all(const std::function<std::optional<fs::Stat>(const Rel
   flush();
 }
 
+void Manifest::restate(const RelPath& path, const fs::Stat& now, const hash::Digest& digest) {
+  const auto ctime = to_ns(now.ctime);
+  if (!ctime) return;
+  write([&](Connection& connection) {
+    const std::string directory = path.parent().str();
+    const auto id = rows::find_directory(connection, directory);
+    auto file = id ? rows::find(connection, {*id, path.name()}, rows::State::confirmed) : std::nullopt;
+    const bool is_it =
+        file && file->sum == file->sum_under(directory) && file->digest == digest && is_state(*file, now);
+    if (!is_it) return;
+    file->ctime_ns = *ctime;
+    file->sum = file->sum_under(directory);
+    rows::put(connection, {*id, path.name()}, rows::State::confirmed, *file);
+  });
+}
+
 void Manifest::remove(const RelPath& path) {
   write([&](Connection& connection) {
     const auto directory = rows::find_directory(connection, path.parent().str());

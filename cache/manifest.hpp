@@ -66,6 +66,9 @@ class Manifest {
   void confirm(const RelPath& path, const fs::Stat& after);
   // The same for everything pending, in the order of the directories; `look` gives the state of a path, or nothing.
   void confirm_all(const std::function<std::optional<fs::Stat>(const RelPath&)>& look);
+  // The confirmed file at `path` has this state now, with the content `digest` that it had. Nothing happens if that is
+  // not what its row says, ctime aside.
+  void restate(const RelPath& path, const fs::Stat& now, const hash::Digest& digest);
   // What was confirmed at `path` is gone, with everything below it. What is pending there stays: call this before
   // confirm() where something new took the place.
   void remove(const RelPath& path);

@@ -20,6 +20,7 @@ int run_cache(const Settings& settings, Clock& clock);
 int run_bench(const Settings& settings, Clock& clock);
 int run_doctor(const Settings& settings, Clock& clock);
 int run_deploy(const Settings& settings, Clock& clock);
+int run_drill(const Settings& settings, Clock& clock);
 
 // generations, ls, cat, diff, rollback (cli/host_command.hpp).
 int run_host_command(const Settings& settings, Clock& clock);

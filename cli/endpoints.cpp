@@ -72,11 +72,8 @@ Result<Source> parse_source(const std::string& text, SourceTime time) {
     std::string shown = place.display();
     return Source{std::move(place), std::move(shown)};
   }
-  NB_TRY_ASSIGN(PoolPath pool, parse_pool_path(text));
-  Source source{pool.place, pool.display()};
-  if (!pool.path.is_root()) source.place.path += (source.place.path.ends_with('/') ? "" : "/") + pool.path.str();
-  source.place.trailing_slash = pool.trailing_slash;
-  return source;
+  NB_TRY_ASSIGN(const PoolPath pool, parse_pool_path(text));
+  return Source{pool.live_place(), pool.display()};
 }
 
 Status check_sides(CommandId command, const std::vector<Location>& sources, const Location& destination,
@@ -112,13 +109,13 @@ wire::Operation operation_of(CommandId command, const Location& first_source, So
   return command == CommandId::verify && first_source.host ? wire::Operation::pull : wire::Operation::push;
 }
 
-// What the other end gets: it may start in another directory than ours, so a local path must be absolute.
+}  // namespace
+
+// The other end may start in another directory than ours, so a local path must be absolute.
 Result<std::string> far_path(const Location& place) {
   if (place.host) return with_slash(place);
   return absolute(with_slash(place));
 }
-
-}  // namespace
 
 std::string host_key(const ssh::Host& host) {
   std::string name = host.name;
@@ -157,6 +154,8 @@ Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::st
   NB_TRY_ASSIGN(ends.source_key, source_key_of(sources));
   return ends;
 }
+
+Result<std::string> destination_key(const Location& place) { return key_of(place); }
 
 Result<std::string> destination_key(const std::string& text) {
   NB_TRY_ASSIGN(const Location place, ssh::parse_location(text));

@@ -38,6 +38,12 @@ std::string host_key(const ssh::Host& host);
 // The key of one place, `text` as the user writes it: "user@host:2222:/pool" or a real absolute local path.
 Result<std::string> destination_key(const std::string& text);
 
+// The same of a place that was taken apart.
+Result<std::string> destination_key(const ssh::Location& place);
+
+// `place` as the other end is to be given it: as written with its trailing slash on a host, absolute on this machine.
+Result<std::string> far_path(const ssh::Location& place);
+
 // "3 sources" for more than one.
 std::string shown_together(const std::vector<std::string>& sources);
 

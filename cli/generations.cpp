@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
 #include "cli/look.hpp"
+#include "cli/look_places.hpp"
 #include "cli/quantities.hpp"
 #include "cli/status_table.hpp"
 #include "session/set_reader.hpp"
@@ -56,12 +57,13 @@ std::string text_of(const Line& line, const Widths& widths) {
   return text + "\n";
 }
 
-// The kept ones; where nothing is kept, the live one is all there is.
-Result<std::vector<txn::Generation>> generations_of(const session::SetReader& reader) {
+// The kept ones; where nothing is kept, the live one is all there is. Of one whose account is damaged the number is left.
+Result<std::vector<txn::Generation>> generations_of(const session::SetReader& reader, Problems& problems) {
   std::vector<txn::Generation> generations;
   for (const std::uint64_t kept : reader.history.numbers()) {
-    NB_TRY_ASSIGN(txn::Generation generation, reader.history.read(kept));
-    generations.push_back(std::move(generation));
+    auto generation = reader.history.read(kept);
+    if (!generation) NB_TRY(problems.tell(generation.error()));
+    generations.push_back(generation ? std::move(*generation) : txn::Generation{kept, std::nullopt, {}, 0, {}});
   }
   const txn::Head& head = reader.set().head();
   const bool has_live = !generations.empty() && generations.back().number == head.generation;
@@ -82,13 +84,14 @@ std::string generations_table(const std::vector<txn::Generation>& generations, s
 
 Result<int> run_generations(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(const session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
-  NB_TRY_ASSIGN(const std::vector<txn::Generation> generations, generations_of(reader));
+  Problems problems(output);
+  NB_TRY_ASSIGN(const std::vector<txn::Generation> generations, generations_of(reader, problems));
   if (!job.settings.json) {
     NB_TRY(output.write(generations_table(generations, job.columns)));
-    return 0;
+    return problems.exit_code();
   }
   for (const txn::Generation& generation : generations) NB_TRY(output.write(json_generation(generation) + "\n"));
-  return 0;
+  return problems.exit_code();
 }
 
 }  // namespace nb::cli

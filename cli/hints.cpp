@@ -36,10 +36,11 @@ constexpr std::array k_hints{
     Hint{Errc::recovery_failed, "Remove the cause (chattr -i, space, quota), then: nbackup recover DIR"},
     Hint{Errc::cross_device, "Unmount it, exclude it, or make it a set of its own with 'nbackup init'."},
     Hint{Errc::readers_busy, "Something reads the set for long; try again, or raise --wait-readers."},
-    Hint{Errc::bad_set, "Its files are still plain files. Keep a copy of .nbackup and report this."},
+    Hint{Errc::bad_set, "'nbackup recover' there mends what it can, and its files are plain files all the same."},
     Hint{Errc::not_permitted, "Another user owns it, or it is protected (lsattr shows +i and +a)."},
     Hint{Errc::foreign_edit, "Your version is under .nbackup/conflict/ in the set."},
     Hint{Errc::read_only, "The file system or the key is read-only: remount it, or use another key."},
+    Hint{Errc::damaged, "'nbackup heal' restores it from a sound copy; 'nbackup cat' gives out what is there."},
     Hint{Errc::internal, "This is a fault of nbackup: please report it with the command and this message."},
 };
 

@@ -5,10 +5,13 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "cli/drill.hpp"
+#include "cli/heal.hpp"
 #include "cli/look.hpp"
 #include "cli/option_table.hpp"
 #include "cli/prune.hpp"
 #include "cli/rollback.hpp"
+#include "cli/scrub.hpp"
 #include "cli/when.hpp"
 #include "cli/zone.hpp"
 
@@ -16,11 +19,15 @@ namespace nb::cli {
 namespace {
 
 constexpr std::string_view k_prune_options =
-    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --dry-run --json "
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --damaged --dry-run --json "
     "--quiet --verbose --wait --wait-readers";
 constexpr std::string_view k_policy_options =
     "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --default --json "
     "--quiet --wait";
+
+constexpr std::string_view k_scrub_options = "--bwlimit --json --part --quiet --time";
+
+constexpr std::string_view k_heal_options = "--dry-run --from --json --quiet --wait --wait-readers";
 
 constexpr std::array k_rows{
     HostCommandRow{CommandId::generations, Right::read, "--json", run_generations},
@@ -30,10 +37,13 @@ constexpr std::array k_rows{
                    run_rollback, rollback_only_looks},
     HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
     HostCommandRow{CommandId::prune, Right::decide, k_prune_options, run_prune, prune_only_looks},
+    HostCommandRow{CommandId::drill, Right::read, "--at --limit --sample", run_drill_host},
     HostCommandRow{CommandId::policy, Right::decide, k_policy_options, run_policy, policy_only_looks},
+    HostCommandRow{CommandId::scrub, Right::add, k_scrub_options, run_scrub},
+    HostCommandRow{CommandId::heal, Right::decide, k_heal_options, run_heal, heal_only_looks},
 };
 
-// Options whose value is a WHEN.
+// Options whose value is a WHEN, but for heal, which reads from a directory.
 constexpr std::array<std::string_view, 3> k_when_options{"--at", "--from", "--to"};
 
 bool is_among(std::string_view name, std::string_view names) {
@@ -85,7 +95,8 @@ Result<std::vector<std::string>> host_command_words(const HostCommandRow& row, c
   for (const std::string& word : options) {
     const Option option = taken_apart(word);
     if (!is_among(option.name, row.options)) continue;
-    const bool is_when = std::find(k_when_options.begin(), k_when_options.end(), option.name) != k_when_options.end();
+    const bool is_when = row.id != CommandId::heal &&
+                         std::find(k_when_options.begin(), k_when_options.end(), option.name) != k_when_options.end();
     if (!is_when) {
       words.push_back(word);
       continue;
@@ -122,7 +133,8 @@ Status check_right(const HostCommandRow& row, const Settings& settings, const Se
   const std::string name = command_row(row.id).name;
   if (row.right_for(settings) == Right::read) return {};
   if (rights.read_only) return fail(Errc::read_only, name + ": this key may only read (serve --read-only)");
-  if (rights.append_only) return fail(Errc::read_only, name + ": this key may only add (serve --append-only)");
+  if (rights.append_only && row.right_for(settings) != Right::add)
+    return fail(Errc::read_only, name + ": this key may only add (serve --append-only)");
   return {};
 }
 

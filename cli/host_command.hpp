@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy. The table here says
+// Commands that run where the file set lies: generations, ls, cat, diff, rollback, prune, policy, scrub, heal, and
+// drill's choice of files. The table here says
 // which there are, who may have them run, and which of their options travel. On this machine they run in this process;
 // on a host, in the `nbackup serve` there (session/command.hpp), so that a restricted key allows no more than it did.
 #pragma once
@@ -19,6 +20,7 @@ namespace nb::cli {
 // What a command needs to be allowed to do.
 enum class Right : std::uint8_t {
   read,    // look at the set
+  add,     // add to what is known of it, and take nothing away: not for a key that may only read
   decide,  // change it, or what is kept of it: not for a key that may only read or only add
 };
 
@@ -74,7 +76,10 @@ Status check_right(const HostCommandRow& row, const Settings& settings, const Se
 Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,
                                 session::CommandOutput& output, Clock& clock);
 
-// Client: runs the command of `settings` where its set lies; the process's exit code.
+// Client: runs the command of `settings` where its set lies; its exit code there. What it writes goes to `output`.
+Result<int> have_host_command_run(const Settings& settings, session::CommandOutput& output, Clock& clock);
+
+// Client: the same with standard output; the process's exit code.
 int run_host_command(const Settings& settings, Clock& clock);
 
 }  // namespace nb::cli

@@ -54,26 +54,24 @@ Result<int> run_here(const wire::Command& command, session::CommandOutput& outpu
   return request.row->run(request.job, output, clock);
 }
 
-Result<int> run(const Settings& settings, StandardOutput& output, Clock& clock) {
+}  // namespace
+
+Result<int> have_host_command_run(const Settings& settings, session::CommandOutput& output, Clock& clock) {
   const HostCommandRow& row = row_of(settings.command);
   NB_TRY_ASSIGN(const PoolPath pool, parse_pool_path(settings.arguments.front()));
   NB_TRY_ASSIGN(auto words, host_command_words(row, settings.given, pool.place.path, pool.path, clock.wall()));
   const wire::Command command = message_of(settings, std::move(words));
-  auto exit_code = pool.place.host ? run_there(settings, row, *pool.place.host, command, output, clock)
-                                   : run_here(command, output, clock);
-  // What was written before an error is part of the output.
-  const Status finished = output.finish();
-  NB_TRY(exit_code);
-  NB_TRY(finished);
-  return exit_code;
+  return pool.place.host ? run_there(settings, row, *pool.place.host, command, output, clock)
+                         : run_here(command, output, clock);
 }
 
-}  // namespace
-
 int run_host_command(const Settings& settings, Clock& clock) {
-  StandardOutput output(settings.json ? OutputForm::json : OutputForm::text);
-  const auto exit_code = run(settings, output, clock);
-  return exit_code ? *exit_code : report_early_error(settings, exit_code.error());
+  StandardOutput output(settings.json ? OutputForm::json : OutputForm::text, settings.outcome);
+  const auto exit_code = have_host_command_run(settings, output, clock);
+  // What was written before an error is part of the output.
+  const Status finished = output.finish();
+  if (!exit_code) return report_early_error(settings, exit_code.error());
+  return finished ? *exit_code : report_early_error(settings, finished.error());
 }
 
 }  // namespace nb::cli

@@ -3,22 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.hpp"
 #include "cli/hints.hpp"
+#include "cli/json_parts.hpp"
 #include "cli/option_table.hpp"
 #include "cli/version.hpp"
 
 namespace nb::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// What is dumped has been escaped, so it is UTF-8; replacing is a second lock on that door, not a habit.
-std::string dump(const Json& event) { return event.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json event_of(std::string_view name) { return Json{{"event", name}}; }
 
 Json error_fields(std::string_view event_name, const Error& error) {
   Json event = event_of(event_name);
@@ -168,6 +160,19 @@ std::string json_status_row(const StatusRow& row) {
   event["bytes"] = set.bytes;
   event["entries"] = set.files;
   event["stale"] = row.stale;
+  if (const auto& facts = row.report.facts) {
+    event["history_bytes"] = facts->history_bytes;
+    event["history_generations"] = facts->history_generations;
+    event["last_scrub_ns"] = facts->last_scrub_ns;
+    event["damaged_files"] = facts->damaged_files;
+  }
+  if (row.scrub_age) event["scrub_age_seconds"] = row.scrub_age->count();
+  if (const auto& drill = row.report.drill) {
+    event["last_drill_ns"] = drill->time_ns;
+    event["drill_age_seconds"] = row.drill_age->count();
+    event["drill_exit"] = drill->exit_code;
+    event["drill_files"] = drill->files;
+  }
   return dump(event);
 }
 
@@ -235,6 +240,32 @@ std::string json_listed(const wire::Entry& entry, const RelPath& path) {
   event["mtime_nsec"] = entry.meta.mtime.nsec;
   if (entry.type == fs::FileType::regular) event["size"] = entry.size;
   if (entry.type == fs::FileType::symlink) event["target"] = escape(entry.target);
+  return dump(event);
+}
+
+std::string json_difference(const SampledFile& file, DifferenceFrom from, const std::string& where) {
+  Json event = event_of("difference");
+  event["path"] = escape(file.path.str());
+  event["generation"] = file.generation;
+  event["from"] = name_of(from);
+  if (!where.empty()) event["source"] = escape(where);
+  return dump(event);
+}
+
+std::string json_drill(const DrillResult& result) {
+  Json event = event_of("drill");
+  event["pool"] = escape(result.pool);
+  event["files"] = result.counts.files;
+  event["bytes"] = result.counts.bytes;
+  event["with_record"] = result.counts.with_record;
+  event["with_source"] = result.counts.with_source;
+  event["with_nothing"] = result.counts.with_nothing;
+  event["differing"] = result.counts.differing;
+  event["problems"] = result.problems;
+  event["left_out"] = result.left_out;
+  event["left_out_bytes"] = result.left_out_bytes;
+  event["seconds"] = static_cast<double>(result.elapsed.count()) / 1000.0;
+  event["exit_code"] = drill_exit_code(result);
   return dump(event);
 }
 

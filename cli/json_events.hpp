@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cache/upkeep.hpp"
+#include "cli/drill_report.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
 #include "txn/retention.hpp"
@@ -43,6 +44,9 @@ struct PruneSummary {
 std::string json_decision(const txn::Decision& decision);
 std::string json_pruned(const PruneSummary& summary);
 std::string json_policy(const txn::RetentionPolicy& policy, bool is_own);
+
+std::string json_difference(const SampledFile& file, DifferenceFrom from, const std::string& where);
+std::string json_drill(const DrillResult& result);
 
 enum class JsonProgress : std::uint8_t { off, on };
 

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/parse.hpp"
+#include "cli/reported_run.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -13,8 +14,10 @@
 namespace nb::cli {
 namespace {
 
-void install_signals_for(CommandId command) {
-  switch (command) {
+void install_signals_for(const Settings& settings) {
+  // Whoever wants to hear of a failed run wants to hear of an interrupted one.
+  if (wants_reports(settings)) return install_signal_handlers(SecondSignal::exits);
+  switch (settings.command) {
     case CommandId::push:
     case CommandId::pull:
     case CommandId::restore:
@@ -22,8 +25,11 @@ void install_signals_for(CommandId command) {
     case CommandId::rollback:
     case CommandId::bench:
     case CommandId::doctor:
+    case CommandId::scrub:
+    case CommandId::heal:
       return install_signal_handlers(SecondSignal::exits);
     case CommandId::serve:
+    case CommandId::drill:  // what it restored is to go in any case
       return install_signal_handlers(SecondSignal::ignored);
     case CommandId::init:
     case CommandId::recover:
@@ -61,9 +67,9 @@ int run_named(const std::string& name, const std::vector<std::string>& arguments
     return info(Errc::usage).exit_code;
   }
   if (!*settings) return print_help(command_help(*command));
-  install_signals_for(*command);
+  install_signals_for(**settings);
   SystemClock clock;
-  return run_command(**settings, clock);
+  return run_reported(**settings, clock, run_command);
 }
 
 int run_main(const std::vector<std::string>& words) {
@@ -105,6 +111,8 @@ int run_command(const Settings& settings, Clock& clock) {
       return run_doctor(settings, clock);
     case CommandId::deploy:
       return run_deploy(settings, clock);
+    case CommandId::drill:
+      return run_drill(settings, clock);
     case CommandId::generations:
     case CommandId::ls:
     case CommandId::cat:
@@ -112,6 +120,8 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::rollback:
     case CommandId::prune:
     case CommandId::policy:
+    case CommandId::scrub:
+    case CommandId::heal:
       return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;

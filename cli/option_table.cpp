@@ -6,6 +6,9 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "cli/change_mail.hpp"
+#include "cli/drill_sample.hpp"
+#include "cli/ping.hpp"
 #include "cli/quantities.hpp"
 
 namespace nb::cli {
@@ -29,17 +32,24 @@ constexpr CommandMask k_rollback = mask_of(CommandId::rollback);
 constexpr CommandMask k_looks = k_generations | k_ls | mask_of(CommandId::cat) | k_diff | k_rollback;
 constexpr CommandMask k_prune = mask_of(CommandId::prune);
 constexpr CommandMask k_policy = mask_of(CommandId::policy);
+constexpr CommandMask k_drill = mask_of(CommandId::drill);
+constexpr CommandMask k_scrub = mask_of(CommandId::scrub);
+constexpr CommandMask k_heal = mask_of(CommandId::heal);
 constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy;
+constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy | k_drill | k_scrub |
+                                    k_heal;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
-constexpr CommandMask k_all = (1U << 19) - 1;
+// What can be reported on: cli/reported_run.hpp.
+constexpr CommandMask k_reports = k_runs | k_prune | k_drill | k_scrub | k_heal;
+constexpr CommandMask k_all = (1U << 22) - 1;
 
 constexpr const char* k_what = "What is transferred";
 constexpr const char* k_guards = "Guards";
 constexpr const char* k_link = "Connection and waiting";
 constexpr const char* k_output = "Output";
+constexpr const char* k_tells = "Reports";
 constexpr const char* k_own = "Options";
 constexpr const char* k_keep = "What stays";
 constexpr const char* k_hidden = "";
@@ -109,10 +119,57 @@ Status set_max_age(Settings& settings, Text value) {
   return {};
 }
 
+Status set_part(Settings& settings, Text value) {
+  constexpr std::uint64_t k_most_parts = 10'000;
+  const std::size_t slash = value.find('/');
+  const auto number = parse_u64(value.substr(0, slash));
+  const auto count = slash == std::string::npos ? std::nullopt : parse_u64(value.substr(slash + 1));
+  const bool is_part = number && count && *number >= 1 && *number <= *count && *count <= k_most_parts;
+  if (!is_part) return fail(Errc::usage, "'" + std::string(value) + "' is no part: 1/30 is the first of 30");
+  settings.part = {*number, *count};
+  return {};
+}
+
+Status set_scrub_time(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.scrub_time, parse_age(value));
+  return {};
+}
+
 Status set_retries(Settings& settings, Text value) {
   const auto number = parse_u64(value);
   if (!number || *number > 1'000'000) return fail(Errc::usage, "'" + std::string(value) + "' is not a number of tries");
   settings.retries = static_cast<unsigned>(*number);
+  return {};
+}
+
+Status set_ping_url(Settings& settings, Text value) {
+  NB_TRY(check_ping_url(value));
+  settings.ping_url = value;
+  return {};
+}
+
+Status set_mail(Settings& settings, Text value) {
+  NB_TRY(check_mail_address(value));
+  settings.mail_on_change = value;
+  return {};
+}
+
+Status set_sample(Settings& settings, Text value) {
+  const auto number = parse_u64(value);
+  if (!number || *number == 0 || *number > k_most_sampled) {
+    return fail(Errc::usage, "'" + std::string(value) + "' is not a number of files to restore: 1 to 10000");
+  }
+  settings.sample = *number;
+  return {};
+}
+
+Status set_limit(Settings& settings, Text value) {
+  NB_TRY_ASSIGN(settings.limit_bytes, parse_size(value));
+  return {};
+}
+
+Status add_drill_source(Settings& settings, Text value) {
+  settings.drill_sources.push_back(value);
   return {};
 }
 
@@ -240,7 +297,12 @@ constexpr std::array k_options{
               set_algorithms<&ssh::AlgorithmLists::macs>},
     OptionRow{"--kex", valued, "LIST", k_connects | k_deploy, k_link, "the same for key exchange methods",
               set_algorithms<&ssh::AlgorithmLists::kex>},
-    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
+    OptionRow{"--bwlimit", valued, "RATE", k_scrub, k_own, "read at most RATE KiB a second; 1.5m, 10MB, ...", set_rate},
+    OptionRow{"--part", valued, "K/N", k_scrub, k_own,
+              "the K-th of N parts: 30 nights of 1/30 to 30/30\nread all of it", set_part},
+    OptionRow{"--time", valued, "TIME", k_scrub, k_own,
+              "stop after TIME (90s, 30m, 1h); the next scrub\ngoes on from there", set_scrub_time},
+    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve | k_drill, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
               set_rate},
     OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",
               set_compression<codec::CompressionMode::automatic>},
@@ -248,7 +310,7 @@ constexpr std::array k_options{
               set_compression_level},
     OptionRow{"--no-compress", toggle, "", k_runs, k_link, "do not compress",
               set_compression<codec::CompressionMode::off>},
-    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy | k_looks, k_link,
+    OptionRow{"--timeout", valued, "SECONDS", k_runs | k_serve | k_deploy | k_looks | k_drill, k_link,
               "give up after this long without data (300)", set_seconds<&Settings::timeout>},
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
@@ -261,7 +323,7 @@ constexpr std::array k_options{
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy, k_output,
+    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy | k_drill, k_output,
               "print nothing but errors and warnings", set_true<&Settings::quiet>},
     OptionRow{"-q,--quiet", toggle, "", k_bench, k_output, "print nothing but the result and errors",
               set_true<&Settings::quiet>},
@@ -273,18 +335,39 @@ constexpr std::array k_options{
     OptionRow{"--no-progress", toggle, "", k_runs | k_bench, k_output, "never show progress",
               set_progress<ProgressChoice::never>},
     OptionRow{"--json", toggle, "",
-              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy, k_output,
-              "one JSON object a line on standard output", set_true<&Settings::json>},
+              k_runs | k_status | k_cache | k_generations | k_ls | k_diff | k_rollback | k_prune | k_policy | k_drill |
+                  k_scrub | k_heal,
+              k_output, "one JSON object a line on standard output", set_true<&Settings::json>},
     OptionRow{"--json", toggle, "", k_bench | k_doctor, k_output, "one JSON document on standard output",
               set_true<&Settings::json>},
     OptionRow{"--csv", toggle, "", k_bench, k_output, "the pairs of cipher and MAC as CSV", set_true<&Settings::csv>},
     OptionRow{"--log-file", valued, "FILE", k_runs, k_output, "append what happens to FILE, with times",
               set_text<&Settings::log_file>},
 
+    OptionRow{"--before", valued, "COMMAND", k_reports, k_tells,
+              "run this first, by sh; if it fails, nothing\nelse is done", set_text<&Settings::before>},
+    OptionRow{"--after", valued, "COMMAND", k_reports, k_tells, "run this when all went well",
+              set_text<&Settings::after>},
+    OptionRow{"--on-failure", valued, "COMMAND", k_reports, k_tells, "run this when it did not",
+              set_text<&Settings::on_failure>},
+    OptionRow{"--ping-url", valued, "URL", k_reports, k_tells,
+              "tell URL/start, then URL, or URL/fail, as\nhealthchecks.io wants it", set_ping_url},
+    OptionRow{"--mail-on-change", valued, "ADDRESS", k_reports, k_tells,
+              "mail when the outcome is not that of last time", set_mail},
+
     OptionRow{"--at", valued, "WHEN", k_ls | mask_of(CommandId::cat), k_own,
               "what was there then: a generation (7), latest\n(default), yesterday, -3d, -12h, 2026-11-30,\n"
               "2026-11-30T14:05",
               set_text<&Settings::at>},
+    OptionRow{"--at", valued, "WHEN", k_drill, k_own,
+              "restore from then: a generation (7), yesterday,\n-3d, 2026-11-30; default: the live tree, and a\n"
+              "quarter from some older generation",
+              set_text<&Settings::at>},
+    OptionRow{"--sample", valued, "N", k_drill, k_own, "how many files to restore, chosen by chance (100)", set_sample},
+    OptionRow{"--limit", valued, "SIZE", k_drill, k_own, "restore no more bytes than this (1G)", set_limit},
+    OptionRow{"--source", valued, "SRC", k_drill, k_own,
+              "compare with this too, named as for push;\ndefault: what this client pushed there",
+              add_drill_source},
     OptionRow{"--from", valued, "WHEN", k_diff, k_own,
               "the older side: a generation (7), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05",
               set_text<&Settings::from>},
@@ -321,8 +404,15 @@ constexpr std::array k_options{
               "forget the set's own policy: the last 7 and all\nwithin 30 days", set_true<&Settings::default_policy>},
     OptionRow{"-n,--dry-run", toggle, "", k_prune, k_own, "say what would go and why, change nothing",
               set_flag<wire::k_flag_dry_run>},
+    OptionRow{"--damaged", toggle, "", k_prune, k_own, "drop what damage keeps from being restored, too",
+              set_true<&Settings::damaged>},
     OptionRow{"-v,--verbose", toggle, "", k_prune, k_own, "name each generation, and why it stays or goes",
               add_verbosity},
+    OptionRow{"--from", valued, "DIR", k_heal, k_own,
+              "look for sound copies in DIR there too, at the\nsame paths: another set, a mounted copy, a source",
+              set_text<&Settings::from>},
+    OptionRow{"-n,--dry-run", toggle, "", k_heal, k_own, "say what could be healed from where, change nothing",
+              set_flag<wire::k_flag_dry_run>},
     OptionRow{"--seconds", valued, "N", k_bench, k_own, "how long it may take (60)", set_bench_time},
     OptionRow{"--save", toggle, "", k_bench, k_own, "remember the order of algorithms for this host",
               set_true<&Settings::save>},
@@ -389,6 +479,9 @@ constexpr std::array k_commands{
     CommandRow{CommandId::rollback, "rollback", "POOL", "make an old generation the live tree, as a new one", 1, 1},
     CommandRow{CommandId::prune, "prune", "POOL", "drop the generations that no rule keeps", 1, 1},
     CommandRow{CommandId::policy, "policy", "POOL", "show or set which generations a set keeps", 1, 1},
+    CommandRow{CommandId::drill, "drill", "POOL[:PATH]", "restore a sample for a try, and compare it", 1, 1},
+    CommandRow{CommandId::scrub, "scrub", "POOL", "read a set's files and tell which are damaged", 1, 1},
+    CommandRow{CommandId::heal, "heal", "POOL", "restore damaged files from sound copies", 1, 1},
     CommandRow{CommandId::serve, "serve", "", "the remote end; started by the other side", 0, 0},
 };
 

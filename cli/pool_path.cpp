@@ -37,6 +37,13 @@ bool means_content(std::string_view path) {
 
 }  // namespace
 
+ssh::Location PoolPath::live_place() const {
+  ssh::Location live = place;
+  if (!path.is_root()) live.path += (live.path.ends_with('/') ? "" : "/") + path.str();
+  live.trailing_slash = trailing_slash;
+  return live;
+}
+
 std::string PoolPath::display() const {
   const bool plain_colon =
       place.path.find(':') == std::string::npos && path.str().find(k_plain_end) == std::string::npos;

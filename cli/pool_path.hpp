@@ -14,6 +14,8 @@ struct PoolPath {
   RelPath path;         // seen from there; the root: all of it
   ssh::TrailingSlash trailing_slash = ssh::TrailingSlash::absent;  // of PATH: its content is meant; the root has one
 
+  // The place that this is in the live tree, if there is one still.
+  [[nodiscard]] ssh::Location live_place() const;
   // For messages: "user@host:/pool:home/me".
   [[nodiscard]] std::string display() const;
   friend bool operator==(const PoolPath&, const PoolPath&) = default;

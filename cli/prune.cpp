@@ -27,6 +27,23 @@ Result<txn::RetentionPolicy> policy_for(const HostJob& job, txn::FileSet& set) {
   return job.settings.keep ? Result<txn::RetentionPolicy>(*job.settings.keep) : txn::policy_of(set);
 }
 
+Result<std::vector<txn::Decision>> decide_on(const HostJob& job, const txn::RetentionPolicy& policy, txn::FileSet& set,
+                                             Clock& clock) {
+  NB_TRY_ASSIGN(auto decisions, txn::judge_generations(set, policy, clock));
+  if (job.settings.damaged) NB_TRY(txn::drop_lost(set, decisions));
+  return decisions;
+}
+
+Status tell_problems(const txn::ThinReport& report, session::CommandOutput& output) {
+  bool is_damage = false;
+  for (const txn::ThinReport::Problem& each : report.problems) {
+    is_damage = is_damage || each.error.code == Errc::bad_set;
+    NB_TRY(output.problem({each.error.code, each.error.sys_errno,
+                           fmt::format("generation {} stays: {}", each.generation, each.error.context)}));
+  }
+  return is_damage ? output.notice("prune --damaged drops the generations that cannot be restored any more") : Status();
+}
+
 Status tell_decisions(const HostJob& job, const std::vector<txn::Decision>& decisions, session::CommandOutput& output) {
   if (job.settings.json) {
     for (const txn::Decision& each : decisions) NB_TRY(output.write(json_decision(each) + "\n"));
@@ -49,7 +66,7 @@ Status tell_end(const HostJob& job, const PruneSummary& summary, session::Comman
 Result<int> explain(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
   NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, reader.set()));
-  NB_TRY_ASSIGN(const auto decisions, txn::judge_generations(reader.set(), policy, clock));
+  NB_TRY_ASSIGN(const auto decisions, decide_on(job, policy, reader.set(), clock));
   NB_TRY(tell_decisions(job, decisions, output));
   const std::size_t dropped = txn::dropped_by(decisions).size();
   NB_TRY(tell_end(job, {reader.root_path, txn::describe(policy), dropped, decisions.size() - dropped, true}, output));
@@ -60,15 +77,12 @@ Result<int> drop(const HostJob& job, session::CommandOutput& output, Clock& cloc
   NB_TRY_ASSIGN(const session::SetWriter writer,
                 session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock));
   NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, *writer.set));
-  NB_TRY_ASSIGN(const auto decisions, txn::judge_generations(*writer.set, policy, clock));
+  NB_TRY_ASSIGN(const auto decisions, decide_on(job, policy, *writer.set, clock));
   NB_TRY(tell_decisions(job, decisions, output));
   NB_TRY_ASSIGN(const txn::ThinReport report,
                 txn::drop_generations(*writer.set, *writer.lock, clock, txn::dropped_by(decisions),
                                       {job.settings.wait_readers, session::may_go_on}));
-  for (const txn::ThinReport::Problem& each : report.problems) {
-    NB_TRY(output.problem({each.error.code, each.error.sys_errno,
-                           fmt::format("generation {} stays: {}", each.generation, each.error.context)}));
-  }
+  NB_TRY(tell_problems(report, output));
   const std::size_t dropped = report.dropped.size();
   NB_TRY(tell_end(job, {writer.root_path, txn::describe(policy), dropped, decisions.size() - dropped, false}, output));
   return report.problems.empty() ? 0 : info(Errc::partial).exit_code;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cache/client_state.hpp"
+#include "cache/set_reports.hpp"
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
 
@@ -39,6 +40,15 @@ void remember(const Transfer& transfer, const session::RunReport& report, WallTi
   memory.record_push(set, report.mounts);
 }
 
+// For `status`. An older nbackup there tells nothing.
+void remember_facts(Transfer& transfer, const wire::RunResult& result) {
+  if (result.history_generations == 0) return;
+  cache::SetReports(transfer.memory())
+      .record_facts(transfer.ends().destination_key,
+                    {result.history_bytes, result.history_generations,
+                     static_cast<std::int64_t>(result.last_scrub_ns), result.damaged_files});
+}
+
 }  // namespace
 
 int run_push(const Settings& settings, Clock& clock) {
@@ -52,6 +62,7 @@ int run_push(const Settings& settings, Clock& clock) {
   if (settings.has(wire::k_flag_dry_run)) return exit_code;
   if (result) {
     remember(transfer, *result, clock.wall(), memory);
+    remember_facts(transfer, result->result);
   } else {
     memory.record_failure(transfer.ends().destination_key, transfer.ends().source_key, exit_code);
   }

@@ -45,10 +45,10 @@ std::optional<double> take_number(std::string_view& text) {
 }
 
 // Takes "", "K", "KiB" or "KB" off the front: the number of bytes it stands for.
-double take_unit(std::string_view& text) {
-  if (text.empty()) return 1024;
+double take_unit(std::string_view& text, double unsaid) {
+  if (text.empty()) return unsaid;
   const std::size_t power = k_unit_letters.find(lower(text[0]));
-  if (power == std::string_view::npos) return 1024;
+  if (power == std::string_view::npos) return unsaid;
   text.remove_prefix(1);
   if (power == 0) return 1;
   double base = 1024;
@@ -62,7 +62,7 @@ double take_unit(std::string_view& text) {
 }
 
 tl::unexpected<Error> bad_value(std::string_view text, std::string_view expected) {
-  return fail(Errc::usage, fmt::format("'{}' is not {}", escape(text), expected));
+  return fail(Errc::usage, fmt::format("'{}' is not {}", text, expected));
 }
 
 }  // namespace
@@ -72,13 +72,21 @@ Result<std::uint64_t> parse_rate(std::string_view text) {
   std::string_view rest = text;
   const auto number = take_number(rest);
   if (!number) return bad_value(text, k_expected);
-  double bytes = std::floor(*number * take_unit(rest));
+  double bytes = std::floor(*number * take_unit(rest, 1024));
   if (rest == "+1") bytes += 1;
   if (rest == "-1") bytes -= 1;
   if ((!rest.empty() && rest != "+1" && rest != "-1") || bytes < 0 || bytes > 9e18) return bad_value(text, k_expected);
   const auto rate = static_cast<std::uint64_t>(bytes);
   if (rate != 0 && rate < k_least_rate) return bad_value(text, "at least 512 bytes a second");
   return rate;
+}
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  std::string_view rest = text;
+  const auto number = take_number(rest);
+  const double bytes = number ? std::floor(*number * take_unit(rest, 1)) : -1;
+  if (!rest.empty() || bytes < 0 || bytes > 9e18) return bad_value(text, "a size such as 500M, 1.5G or 10GB");
+  return static_cast<std::uint64_t>(bytes);
 }
 
 Result<std::chrono::seconds> parse_age(std::string_view text) {

@@ -17,6 +17,9 @@ namespace nb::cli {
 // limit. Errc::usage otherwise, and for less than 512 bytes a second.
 Result<std::uint64_t> parse_rate(std::string_view text);
 
+// The same units for a number of bytes; no letter means bytes. Errc::usage otherwise.
+Result<std::uint64_t> parse_size(std::string_view text);
+
 // "90s", "30m", "26h", "3d", "2w", or seconds without a letter. Errc::usage otherwise.
 Result<std::chrono::seconds> parse_age(std::string_view text);
 

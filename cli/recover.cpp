@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// recover: finishes or undoes a commit that was interrupted, without waiting for the next push to do it.
+// recover: finishes or undoes a commit that was interrupted, without waiting for the next push to do it; before that it
+// mends what is damaged of the set's own records.
 #include <fmt/format.h>
 
 #include "base/random.hpp"
@@ -8,27 +9,70 @@
 #include "cli/connect.hpp"
 #include "cli/remote_command.hpp"
 #include "cli/terminal.hpp"
+#include "txn/history_check.hpp"
 #include "txn/locate.hpp"
 #include "txn/lock.hpp"
+#include "txn/mend.hpp"
+#include "txn/orphans.hpp"
 #include "txn/transaction.hpp"
 
 namespace nb::cli {
 namespace {
 
-Result<txn::RecoveryReport> recover_set(const std::string& path, std::chrono::seconds wait, Clock& clock) {
-  NB_TRY_ASSIGN(txn::Located located, txn::locate_set(path, std::nullopt));
-  if (!located.is_set) return fail(Errc::path, "no file set at or above " + path);
-  NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(located.root)));
-  txn::TxId token{};
-  NB_TRY(random_bytes(token));
-  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(
-                                     *set, txn::lock_note_of_this_process(client_name(), token, clock), wait, clock));
-  return txn::recover(*set, *lock, clock);
+struct Recovered {
+  txn::MendReport mended;
+  std::vector<std::string> orphans;
+  txn::RecoveryReport report;
+  txn::HistoryCheck history;
+};
+
+void tell_mended(const std::string& path, const txn::MendReport& mended) {
+  for (const std::string& line : mended.mended) print_message(escape(path) + "/.nbackup: " + escape(line));
 }
 
-std::string outcome(const txn::RecoveryReport& report) {
-  switch (report.action) {
-    case txn::RecoveryAction::nothing: return "nothing to recover";
+Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait, Clock& clock) {
+  NB_TRY_ASSIGN(txn::Located located, txn::locate_set(path, std::nullopt));
+  if (!located.is_set) return fail(Errc::path, "no file set at or above " + path);
+  txn::TxId token{};
+  NB_TRY(random_bytes(token));
+  const txn::LockNote note = txn::lock_note_of_this_process(client_name(), token, clock);
+  Recovered all;
+  NB_TRY_ASSIGN(all.mended, txn::mend(*located.root, note, wait, clock));
+  // Told at once: what comes may fail.
+  tell_mended(located.root_path, all.mended);
+  NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(located.root)));
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, wait, clock));
+  NB_TRY_ASSIGN(all.orphans, txn::set_aside_orphans(*set, *lock));
+  NB_TRY_ASSIGN(all.report, txn::recover(*set, *lock, clock));
+  NB_TRY_ASSIGN(all.history, txn::check_history(*set));
+  return all;
+}
+
+// The tree may be half of each of two generations, and nothing can tell which half.
+void tell_orphans(const std::vector<std::string>& orphans) {
+  for (const std::string& name : orphans) {
+    print_message("the journal of an interrupted commit is missing: what it had replaced is in .nbackup/lost/" + name +
+                  "/old, without names; push again, and take the generation before for damaged");
+  }
+}
+
+// What is lost is told, and not dropped: what it keeps may still be taken out by hand.
+void tell_lost(const txn::HistoryCheck& history) {
+  if (!history.damage) return;
+  print_error(*history.damage);
+  print_message("prune --damaged drops what cannot be restored; kept files lie under .nbackup/history/*/files");
+}
+
+int exit_code_of(const Recovered& all) {
+  if (all.report.action == txn::RecoveryAction::rolled_back) return info(Errc::rolled_back).exit_code;
+  if (!all.orphans.empty()) return info(Errc::recovery_failed).exit_code;
+  if (!all.report.conflicts.empty()) return info(Errc::foreign_edit).exit_code;
+  return all.history.damage ? info(all.history.damage->code).exit_code : 0;
+}
+
+std::string outcome(const Recovered& all) {
+  switch (all.report.action) {
+    case txn::RecoveryAction::nothing: return all.mended.mended.empty() ? "nothing to recover" : "mended";
     case txn::RecoveryAction::completed: return "the interrupted commit was completed";
     case txn::RecoveryAction::rolled_back: return "the interrupted commit was undone";
     case txn::RecoveryAction::thinned: return "the interrupted dropping of generations was completed";
@@ -43,16 +87,14 @@ Result<int> recover(const Settings& settings, Clock& clock) {
     const std::string wait = fmt::format("--wait={}", settings.wait.count());
     return run_on_host(settings, *place.host, {"recover", wait, "--", place.path});
   }
-  NB_TRY_ASSIGN(const txn::RecoveryReport report, recover_set(place.path, settings.wait, clock));
-  for (const RelPath& path : report.conflicts) {
-    print_error(Error{Errc::foreign_edit, 0, path.str()});
-  }
+  NB_TRY_ASSIGN(const Recovered all, recover_set(place.path, settings.wait, clock));
+  for (const RelPath& path : all.report.conflicts) print_error(Error{Errc::foreign_edit, 0, path.str()});
   if (!settings.quiet) {
-    fmt::print("nbackup: {}: {}, generation {}\n", escape(place.path), outcome(report), report.generation);
+    fmt::print("nbackup: {}: {}, generation {}\n", escape(place.path), outcome(all), all.report.generation);
   }
-  const Errc worst = report.action == txn::RecoveryAction::rolled_back ? Errc::rolled_back : Errc::foreign_edit;
-  const bool clean = report.action != txn::RecoveryAction::rolled_back && report.conflicts.empty();
-  return clean ? 0 : info(worst).exit_code;
+  tell_orphans(all.orphans);
+  tell_lost(all.history);
+  return exit_code_of(all);
 }
 
 }  // namespace

@@ -3,42 +3,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "cli/restore.hpp"
+#include "cli/scratch_directory.hpp"
 #include "cli/transfer.hpp"
 
 namespace nb::cli {
 namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{256} << 10;
-
-// A directory of our own for as long as this lives.
-class ScratchDirectory {
- public:
-  static Result<ScratchDirectory> make() {
-    for (const std::string& place : temporary_places()) {
-      std::string path = place + "/nbackup-restore-XXXXXX";
-      if (::mkdtemp(path.data()) != nullptr) return ScratchDirectory(std::move(path));
-    }
-    return fail_errno("make a temporary directory");
-  }
-  ScratchDirectory(ScratchDirectory&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    if (!m_path.empty()) std::filesystem::remove_all(m_path, ignored);
-  }
-  [[nodiscard]] std::string file() const { return m_path + "/file"; }
-
- private:
-  explicit ScratchDirectory(std::string path) : m_path(std::move(path)) {}
-  std::string m_path;
-};
 
 Status check_settings(const Settings& settings) {
   if (settings.arguments.size() != 2) return fail(Errc::usage, "only one file at a time goes to standard output");
@@ -68,14 +43,15 @@ Status copy_to_stdout(const std::string& path, const std::string& shown) {
 int restore_to_stdout(const Settings& settings, Clock& clock) {
   const Status fits = check_settings(settings);
   if (!fits) return report_early_error(settings, fits.error());
-  const auto scratch = ScratchDirectory::make();
+  const auto scratch = ScratchDirectory::make("restore");
   if (!scratch) return report_early_error(settings, scratch.error());
+  const std::string file = scratch->path() + "/file";
   Settings to_file = settings;
-  to_file.arguments.back() = scratch->file();
+  to_file.arguments.back() = file;
   to_file.quiet = true;
   const int exit_code = restore_to_tree(to_file, RestoreShape::one_file, clock);
   if (exit_code != 0) return exit_code;
-  const Status copied = copy_to_stdout(scratch->file(), settings.arguments.front());
+  const Status copied = copy_to_stdout(file, settings.arguments.front());
   return copied ? 0 : report_early_error(settings, copied.error());
 }
 

@@ -11,13 +11,16 @@
 #include "codec/compression.hpp"
 #include "ssh/security.hpp"
 #include "txn/retention.hpp"
+#include "txn/scrub_record.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::cli {
 
+struct Outcome;
+
 enum class CommandId : std::uint8_t {
   init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  rollback, prune, policy
+  rollback, prune, policy, drill, scrub, heal
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -75,11 +78,19 @@ struct Settings {
   ProgressChoice progress = ProgressChoice::automatic;
   std::optional<std::string> log_file;
 
+  // Reports (cli/reported_run.hpp).
+  std::optional<std::string> before;      // these three are lines for /bin/sh
+  std::optional<std::string> after;
+  std::optional<std::string> on_failure;
+  std::optional<std::string> ping_url;
+  std::optional<std::string> mail_on_change;
+  Outcome* outcome = nullptr;  // where a command notes what came of it; null: nobody asks
+
   // status, and cache prune
   std::optional<std::chrono::seconds> max_age;
   bool forget = false;
 
-  // ls, diff; WHEN as in `at`
+  // ls, diff; WHEN as in `at`. heal: `from` is a directory where the set lies
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool long_form = false;
@@ -88,6 +99,16 @@ struct Settings {
   // prune, policy, init
   std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
   bool default_policy = false;
+  bool damaged = false;                      // what cannot be restored goes too
+
+  // drill
+  std::uint64_t sample = 100;                              // files to restore, at most
+  std::uint64_t limit_bytes = std::uint64_t{1} << 30;      // and their bytes
+  std::vector<std::string> drill_sources;                  // to compare with, as push names its sources
+
+  // scrub
+  txn::ScrubPart part;
+  std::optional<std::chrono::seconds> scrub_time;
 
   // bench
   std::chrono::seconds bench_time{60};

@@ -16,7 +16,8 @@ constexpr std::size_t k_longest_line = std::size_t{64} << 10;  // a file without
 
 }  // namespace
 
-StandardOutput::StandardOutput(OutputForm form) : m_form(form), m_on_terminal(::isatty(STDOUT_FILENO) == 1) {}
+StandardOutput::StandardOutput(OutputForm form, Outcome* outcome)
+    : m_form(form), m_on_terminal(::isatty(STDOUT_FILENO) == 1), m_outcome(outcome) {}
 
 Status StandardOutput::put(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
@@ -24,6 +25,7 @@ Status StandardOutput::put(std::string_view bytes) {
 }
 
 Status StandardOutput::write(std::string_view bytes) {
+  if (m_outcome != nullptr) m_last.add(bytes);
   if (!m_on_terminal) return put(bytes);
   // Whole lines, so that no character is cut in two.
   m_line += bytes;
@@ -36,6 +38,7 @@ Status StandardOutput::write(std::string_view bytes) {
 }
 
 Status StandardOutput::problem(const Error& error) {
+  if (m_outcome != nullptr) m_outcome->add_problem(error);
   NB_TRY(finish());
   if (m_form == OutputForm::json) NB_TRY(put(json_problem(error) + "\n"));
   print_error(error);
@@ -49,6 +52,7 @@ Status StandardOutput::notice(const std::string& text) {
 }
 
 Status StandardOutput::finish() {
+  if (m_outcome != nullptr) m_outcome->summary = m_last.text();
   NB_TRY(put(escape_controls(std::exchange(m_line, {}))));
   if (std::fflush(stdout) != 0) return fail_errno("standard output");
   return {};

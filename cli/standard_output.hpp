@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "cli/outcome.hpp"
 #include "cli/settings.hpp"
 #include "session/command.hpp"
 
@@ -15,7 +16,8 @@ enum class OutputForm : std::uint8_t { text, json };
 
 class StandardOutput final : public session::CommandOutput {
  public:
-  explicit StandardOutput(OutputForm form);
+  // `outcome`, which outlives this, gets the last line and the problems; null: nobody asks.
+  explicit StandardOutput(OutputForm form, Outcome* outcome = nullptr);
 
   Status write(std::string_view bytes) override;
   Status problem(const Error& error) override;
@@ -27,6 +29,8 @@ class StandardOutput final : public session::CommandOutput {
   Status put(std::string_view bytes);
   const OutputForm m_form;
   const bool m_on_terminal;
+  Outcome* const m_outcome;
+  LastLine m_last;
   std::string m_line;  // the line that has not ended yet; only on a terminal
 };
 

@@ -40,10 +40,11 @@ Status forget(const std::optional<std::string>& destination, cache::ClientState&
 }
 
 Status show(const Settings& settings, const std::optional<std::string>& destination, cache::ClientState& memory,
-            Clock& clock) {
+            cache::SetReports& reports, Clock& clock) {
   std::vector<cache::KnownSet> sets = memory.list_sets();
   if (destination) keep_only(*destination, sets);
-  const auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
+  auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
+  for (StatusRow& row : rows) add_report(reports.find(row.set.destination), clock.wall(), row);
   print_rows(settings, rows);
   // The table may go to /dev/null in cron: the error itself says which.
   const std::string stale = stale_destinations(rows);
@@ -62,12 +63,14 @@ Status status(const Settings& settings, Clock& clock) {
   if (!settings.arguments.empty()) {
     NB_TRY_ASSIGN(destination, destination_key(settings.arguments.front()));
   }
-  cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
+  const auto store = open_memory([](const std::string& text) { print_message(escape(text)); });
+  cache::ClientState memory(store);
+  cache::SetReports reports(store);
   if (destination) {
     const auto known = known_destination(memory.list_sets(), settings.arguments.front(), *destination);
     if (known) destination = *known;
   }
-  return settings.forget ? forget(destination, memory) : show(settings, destination, memory, clock);
+  return settings.forget ? forget(destination, memory) : show(settings, destination, memory, reports, clock);
 }
 
 }  // namespace

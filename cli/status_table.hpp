@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "cache/client_state.hpp"
+#include "cache/set_reports.hpp"
 
 namespace nb::cli {
 
@@ -17,13 +18,20 @@ struct StatusRow {
   cache::KnownSet set;
   std::optional<std::chrono::seconds> age;  // unset: no push has succeeded yet
   bool stale = false;                       // older than the limit, or no push at all where there is a limit
+  cache::SetReport report = {};             // what else is known of the set
+  std::optional<std::chrono::seconds> scrub_age = {};  // unset: never, or not known
+  std::optional<std::chrono::seconds> drill_age = {};
 };
 
 // A push "in the future" (the clock was set back) has age 0.
 std::vector<StatusRow> status_rows(std::vector<cache::KnownSet> sets, WallTime now,
                                    std::optional<std::chrono::seconds> max_age);
 
+// Adds what is known beside pushes.
+void add_report(const cache::SetReport& report, WallTime now, StatusRow& row);
+
 // One heading and one line a row, columns aligned, times in the local zone; each line ended by a newline.
+// History, scrub and drill have columns where anything is known of them.
 std::string status_table(const std::vector<StatusRow>& rows);
 // The same with a few lines for each row, for where the table is too wide.
 std::string status_blocks(const std::vector<StatusRow>& rows);

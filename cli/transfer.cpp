@@ -4,9 +4,11 @@
 #include "cache/client_hosts.hpp"
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
-#include "cli/log_reporter.hpp"
 #include "cli/memory.hpp"
+#include "cli/open_reporters.hpp"
+#include "cli/outcome.hpp"
 #include "cli/remembered_digests.hpp"
+#include "cli/summary.hpp"
 #include "cli/terminal.hpp"
 #include "cli/when.hpp"
 #include "session/remembered_bare.hpp"
@@ -35,25 +37,13 @@ Result<std::unique_ptr<Transfer>> Transfer::prepare(const Settings& settings, Cl
   const SourceTime time = settings.at ? SourceTime::past : SourceTime::live;
   NB_TRY_ASSIGN(transfer->m_ends, resolve_endpoints(settings.command, settings.arguments, time));
   NB_TRY(transfer->make_job());
-  NB_TRY(transfer->open_reporters());
+  NB_TRY(open_reporters(settings, clock, transfer->m_reporters));
   RunStart& start = transfer->m_start;
   start.command = settings.command;
   start.sources = transfer->m_ends.shown_sources;
   start.destination = transfer->m_ends.shown_destination;
   start.dry_run = settings.has(wire::k_flag_dry_run);
   return transfer;
-}
-
-Status Transfer::open_reporters() {
-  m_reporters.add(std::make_unique<TerminalReporter>(terminal_options(m_settings), m_clock));
-  if (m_settings.json) {
-    const bool progress = m_settings.progress == ProgressChoice::always;
-    m_reporters.add(std::make_unique<JsonReporter>(stdout, progress ? JsonProgress::on : JsonProgress::off));
-  }
-  if (!m_settings.log_file) return {};
-  NB_TRY_ASSIGN(auto log, open_log_reporter(*m_settings.log_file));
-  m_reporters.add(std::move(log));
-  return {};
 }
 
 Status Transfer::make_job() {
@@ -155,6 +145,7 @@ int run_plain_transfer(const Settings& settings, Clock& clock) {
 int report_early_error(const Settings& settings, const Error& error) {
   const int code = exit_code_of(error.code);
   if (settings.json) JsonReporter(stdout, JsonProgress::off).on_error(error, code);
+  if (settings.outcome != nullptr) settings.outcome->error = error_line(error);
   print_error(error);
   return code;
 }

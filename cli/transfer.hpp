@@ -33,7 +33,6 @@ class Transfer {
 
  private:
   Transfer(const Settings& settings, Clock& clock) : m_settings(settings), m_clock(clock) {}
-  Status open_reporters();
   Status make_job();
   ConnectionMessages messages();
   void on_link(const transport::RemoteLink& link);

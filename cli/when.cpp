@@ -25,7 +25,7 @@ Result<wire::Moment> at_time(nanoseconds since_1970, std::string_view text) {
   if (since_1970.count() >= 0) {
     return wire::Moment{wire::MomentKind::time, static_cast<std::uint64_t>(since_1970.count())};
   }
-  return fail(Errc::usage, fmt::format("'{}' lies before 1970", escape(text)));
+  return fail(Errc::usage, fmt::format("'{}' lies before 1970", text));
 }
 
 // Takes `digits` digits off the front.

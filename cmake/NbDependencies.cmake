@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(CURL REQUIRED libcurl)  # its headers; the library is loaded when needed
 include(NbLibssh)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 find_package(CLI11 REQUIRED)

@@ -55,6 +55,8 @@ constexpr std::array k_table{
     ErrcInfo{Errc::internal, "internal", permanent, 14, "internal error of nbackup"},
     ErrcInfo{Errc::nested_set, "nested-set", permanent, 52, "another file set lies inside this one"},
     ErrcInfo{Errc::insecure, "insecure", permanent, 10, "the SSH connection is less secure than allowed"},
+    ErrcInfo{Errc::hook_failed, "hook-failed", permanent, 54, "a hook failed"},
+    ErrcInfo{Errc::damaged, "damaged", permanent, 53, "content is damaged"},
 };
 
 }  // namespace

@@ -63,6 +63,8 @@ enum class Errc : std::uint16_t {
   internal = 41,
   nested_set = 42,
   insecure = 43,
+  hook_failed = 44,
+  damaged = 45,
 };
 
 struct ErrcInfo {

@@ -62,6 +62,8 @@ class File : public Node {
   // Tells the kernel that the file will be read once, from front to back; a hint. What was not in the page cache before
   // does not stay in it, where the kernel can do that (Linux 6.14).
   virtual void expect_sequential_read() = 0;
+  // What the page cache has of it goes, so that the next reading is of the disk; a hint. What is not written yet stays.
+  virtual void forget_cached() = 0;
   // The next stretch of data at or after `offset`; nothing if only a hole is left before the end.
   virtual Result<std::optional<Extent>> next_data(std::uint64_t offset) = 0;
   // Shares blocks instead of copying (reflink). False, and nothing changed, where the file system cannot, or not

@@ -125,6 +125,8 @@ void PosixFile::expect_sequential_read() {
   m_read_once = true;
 }
 
+void PosixFile::forget_cached() { static_cast<void>(::posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED)); }
+
 Result<std::optional<Extent>> PosixFile::next_data(std::uint64_t offset) {
   NB_TRY_ASSIGN(const off_t start, file_offset(offset));
   const off_t data = ::lseek(fd(), start, SEEK_DATA);

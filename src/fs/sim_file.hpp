@@ -21,6 +21,7 @@ class SimFile final : public SimNode<File> {
   Status sync() override;
   void start_writeback(Extent range) override;
   void expect_sequential_read() override;
+  void forget_cached() override {}
   Result<std::optional<Extent>> next_data(std::uint64_t offset) override;
   Result<bool> clone_from(const File& from) override;
   Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) override;

@@ -107,6 +107,7 @@ void BasisStore::stage(const RelPath& path, const txn::Ident& ident, std::uint64
 
 std::optional<hash::Digest> BasisStore::digest_of(const RelPath& path, const fs::Stat& stat) {
   cache::Manifest* memory = m_belief == Belief::manifest ? known() : nullptr;
+  if (m_damage != nullptr && m_damage->has(stat)) return std::nullopt;
   return memory != nullptr ? memory->find(path, stat) : std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cache/manifest.hpp"
 #include "delta/applier.hpp"
+#include "session/known_damage.hpp"
 #include "session/reporter.hpp"
 #include "txn/transaction.hpp"
 
@@ -52,6 +53,8 @@ class BasisStore {
   void stage(const RelPath& path, const txn::Ident& ident, std::uint64_t size, const hash::Digest& digest);
   // What is remembered of that file is wrong, whatever its stat data say; also for runs to come.
   void distrust(const RelPath& path);
+  // The same of all these files, whatever their names; for this run. `damage` outlives the store.
+  void distrust_all(const KnownDamage& damage) { m_damage = &damage; }
   // After the new generation is durable: what was staged holds, what was removed is forgotten.
   void confirm();
 
@@ -89,6 +92,7 @@ class BasisStore {
   txn::FileSet* m_set;
   txn::Transaction& m_transaction;
   Belief m_belief;
+  const KnownDamage* m_damage = nullptr;
   Reporter& m_reporter;
   delta::BlockSigner m_signer;
   std::unique_ptr<cache::Manifest> m_manifest;  // opened when it is first needed

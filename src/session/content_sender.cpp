@@ -58,6 +58,8 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed, Look loo
 Status ContentSender::send(const wire::FileKey& key, const Listed& listed, const Basis* basis) {
   const RelPath path = listed.directory.child(listed.entry.name);
   m_begun = false;
+  // Whoever gets it would take it for good.
+  if (is_damaged(listed.stat)) return give_up(key, {Errc::damaged, 0, ""}, path);
   // A small file is read as what was listed: if it still is that afterwards, so it was before.
   const bool is_small = listed.stat.size <= m_options.small_file_bytes;
   for (int attempt = is_small ? 0 : 1; attempt <= k_attempts; ++attempt) {
@@ -195,7 +197,7 @@ Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::Fil
 
 Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {
   auto file = open(listed, Look::before_and_after);
-  if (!file || file->newer) return std::nullopt;
+  if (!file || file->newer || is_damaged(listed.stat)) return std::nullopt;
   if (m_options.digests != nullptr) {
     auto known = m_options.digests->find(*file->file, file->stat, *m_options.secret);
     if (known) return known;

@@ -11,6 +11,7 @@
 #include "delta/matcher.hpp"
 #include "hash/file_hasher.hpp"
 #include "session/connection.hpp"
+#include "session/known_damage.hpp"
 #include "session/reporter.hpp"
 #include "session/source_tree.hpp"
 
@@ -23,6 +24,7 @@ struct SenderOptions {
   scan::DigestMemory* digests = nullptr;  // told what was sent; outlives the sender
   cache::SignatureMemory* signatures = nullptr;  // told what was sent as a delta; outlives the sender
   const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
+  const KnownDamage* damage = nullptr;         // what is not sent; outlives the sender
 };
 
 class ContentSender {
@@ -69,6 +71,9 @@ class ContentSender {
   };
   enum class Look : std::uint8_t { after_reading, before_and_after };
   Result<Opened> open(const Listed& listed, Look look);
+  [[nodiscard]] bool is_damaged(const fs::Stat& stat) const {
+    return m_options.damage != nullptr && m_options.damage->has(stat);
+  }
   Result<Attempt> try_once(const wire::FileKey& key, Opened& file, const Basis* basis);
   Result<Attempt> send_delta(const wire::FileKey& key, Opened& file, const Basis& basis);
   Result<Attempt> end_content(const wire::FileKey& key, const Opened& file, const hash::Digest& digest);

@@ -23,6 +23,7 @@ SourceOptions source_options(const SourceSetup& setup, std::uint64_t flags, cons
   options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret,
                     nullptr, nullptr};
   options.limits = limits;
+  options.damage = &setup.held.damage;
   options.one_file_system = (flags & wire::k_flag_one_file_system) != 0;
   // Each side may be given less than it would like; never nothing, or it could not go on at all.
   options.limits.listing_credit_bytes =

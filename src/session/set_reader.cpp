@@ -34,6 +34,16 @@ Result<SetReader> open_set(const std::string& place, const std::optional<std::st
   return SetReader{std::move(held), std::move(history), std::move(found.root_path), std::move(found.inside)};
 }
 
+Result<UnlockedSet> open_set_unlocked(const std::string& place, const std::optional<std::string>& stay_within,
+                                      const std::string& client, Clock& clock) {
+  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
+  NB_TRY_ASSIGN(SetPath found, find_in_set(bounds, place));
+  NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(found.root)));
+  NB_TRY(finish_interrupted(*set, client, clock));
+  NB_TRY(set->reload());
+  return UnlockedSet{std::move(set), std::move(found.root_path), std::move(found.inside)};
+}
+
 SetView::SetView(std::unique_ptr<fs::Directory> root, std::uint64_t generation)
     : m_root(std::move(root)),
       m_generation(generation),

@@ -32,6 +32,15 @@ struct SetReader {
 Result<SetReader> open_set(const std::string& place, const std::optional<std::string>& stay_within,
                            const std::string& client, Clock& clock);
 
+// The same set without a lock: what was interrupted in it is finished, and others may go on reading and writing.
+struct UnlockedSet {
+  std::unique_ptr<txn::FileSet> set;
+  std::string root_path;
+  RelPath below;
+};
+Result<UnlockedSet> open_set_unlocked(const std::string& place, const std::optional<std::string>& stay_within,
+                                      const std::string& client, Clock& clock);
+
 class SetView {
  public:
   // The tree of a generation that is kept, or the live one's. `reader` outlives it.

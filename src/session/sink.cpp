@@ -6,6 +6,7 @@
 #include "base/failpoint.hpp"
 #include "session/error_message.hpp"
 #include "session/interrupt.hpp"
+#include "session/sink_history.hpp"
 
 namespace nb::session {
 namespace {
@@ -56,12 +57,14 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
     m_beside.emplace(*m_target.set, KeptBeside::Place{m_target.base, {}}, use,
                      [&reporter](const Error& error) { reporter.problem(error); });
   }
+  if (m_target.set != nullptr && m_options.mode != SinkMode::verify) m_damage.add(*m_target.set);
   if (m_target.root != nullptr) m_names.emplace(*m_target.root, m_target.set, m_target.transaction);
   if (!commits()) return;
   m_stager.emplace(*m_target.set, *m_target.transaction, reporter, beside());
   m_writers.emplace(writer_threads(*m_target.root));
   m_bases.emplace(*m_target.root, lasts() ? m_target.set : nullptr, *m_target.transaction, *options.secret,
                   has(wire::k_flag_paranoid) ? Belief::nothing : Belief::manifest, reporter);
+  m_bases->distrust_all(m_damage);
   if (lasts()) m_mover.emplace(*m_target.root, *m_target.transaction, *m_stager, *m_bases, *options.secret);
 }
 
@@ -233,6 +236,15 @@ Status Sink::commit() {
   return {};
 }
 
+// What the source has is whole again; the rest is somebody's to know of.
+void Sink::tell_damage() {
+  if (m_damage.empty() || !commits()) return;
+  const std::size_t left = KnownDamage::settle(*m_target.set);
+  if (left == 0) return;
+  m_reporter.notice(std::to_string(left) + (left == 1 ? " file of this set is" : " files of this set are") +
+                    " damaged, as a scrub has found; 'nbackup heal' may restore what this run did not");
+}
+
 Result<wire::RunResult> Sink::finish() {
   NB_FAILPOINT("session.sink.planned");
   m_result.deleted = deletions();
@@ -247,6 +259,8 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(m_names->end());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
+    tell_damage();
+    if (lasts()) describe_set(*m_target.set, m_result);
   }
   m_result.problems = m_reporter.problems();
   // The commit stands, whether or not anybody is left to hear of it.

@@ -17,6 +17,7 @@
 #include "session/asked_names.hpp"
 #include "session/deletion.hpp"
 #include "session/job.hpp"
+#include "session/known_damage.hpp"
 #include "session/mover.hpp"
 #include "session/name_check.hpp"
 #include "session/remembered_bare.hpp"
@@ -82,6 +83,7 @@ class Sink {
   Status check_deletions() const;
   Status commit();
   void report_progress();
+  void tell_damage();
 
   // --- sink_directory.cpp: announcements
   struct Ancestor {
@@ -108,6 +110,7 @@ class Sink {
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
+  void spoil_damaged(scan::Listed& listed) const;
   Result<fs::Directory*> live(const RelPath& path);
 
   // --- sink_listing.cpp: comparison
@@ -221,6 +224,7 @@ class Sink {
   SinkTarget m_target;
   SinkOptions m_options;
   Reporter& m_reporter;
+  KnownDamage m_damage;                  // where a scrub has found some
   std::optional<RememberedBare> m_bare;  // in m_bases, unless it came with the options
   scan::Lister m_lister;
   std::optional<KeptBeside> m_beside; // of the set, where it lasts

@@ -46,7 +46,8 @@ Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, Expe
   if (entry.type != fs::FileType::regular || entry.size <= hash::k_block_bytes) return {};
   NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path)));
   const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
-                         present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file);
+                         present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file) &&
+                         !m_damage.has(*present);
   // Little of what was begun is worth less than all of the old file.
   const bool is_better = resembles && (!file.basis || file.basis->stat.size < entry.size / 2);
   if (is_better) file.basis = m_bases->offer(set_path(file.path), *present);

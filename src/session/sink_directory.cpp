@@ -274,11 +274,21 @@ Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {
   const Location& at = directory.location;
   if (at.where == Where::live) {
     NB_TRY_ASSIGN(fs::Directory * handle, live(directory.path));
-    return m_lister.read(*handle, directory.path, beside());
+    NB_TRY_ASSIGN(scan::Listed listed, m_lister.read(*handle, directory.path, beside()));
+    spoil_damaged(listed);
+    return listed;
   }
   const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
   NB_TRY_ASSIGN(const auto handle, m_target.transaction->slots().open_directory_path(slot.join(at.below)));
   return m_lister.read(*handle, directory.path);
+}
+
+// A damaged file is to differ from whatever the source has.
+void Sink::spoil_damaged(scan::Listed& listed) const {
+  if (m_damage.empty()) return;
+  for (std::size_t i = 0; i < listed.entries.size(); ++i) {
+    if (m_damage.has(listed.stats[i])) listed.entries[i].size = UINT64_MAX;
+  }
 }
 
 Result<fs::Directory*> Sink::live(const RelPath& path) {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/sink_history.hpp"
 
+#include <limits>
+
 #include "session/source_setup.hpp"
+#include "txn/damage.hpp"
+#include "txn/history_size.hpp"
 #include "txn/prune.hpp"
+#include "txn/scrub_record.hpp"
 
 namespace nb::session {
 namespace {
+
+// A client waits: some 60 ms.
+constexpr std::uint64_t k_most_entries = 20'000;
 
 // Readers who stay that long may keep the old generations until the next run.
 constexpr std::chrono::seconds k_wait_readers{10};
@@ -22,6 +30,17 @@ void tell(const Result<txn::ThinReport>& report, const Warn& warn) {
 
 }  // namespace
 
+void describe_set(txn::FileSet& set, wire::RunResult& result) {
+  const auto scrubbed = txn::read_scrub_record(set);
+  if (scrubbed && scrubbed->last) result.last_scrub_ns = static_cast<std::uint64_t>(scrubbed->last->ended_ns);
+  const auto damaged = txn::read_damage(set.control());
+  if (damaged) result.damaged_files = damaged->size();
+  const auto size = txn::measure_history(set, k_most_entries);
+  if (!size || !*size) return;
+  result.history_bytes = (*size)->bytes;
+  result.history_generations = (*size)->generations;
+}
+
 void settle_history(SinkSetup& setup, const wire::RunResult& committed, RunHistory history, const Warn& warn,
                     Clock& clock) {
   if (!committed.committed || !setup.set || !setup.writer) return;
@@ -29,6 +48,8 @@ void settle_history(SinkSetup& setup, const wire::RunResult& committed, RunHisto
   const txn::ThinOptions options{k_wait_readers, may_go_on};
   if (history == RunHistory::not_wanted) tell(txn::drop_predecessor(*setup.set, *setup.writer, clock, options), warn);
   tell(txn::prune_after_commit(*setup.set, *setup.writer, clock, options), warn);
+  // So that the next run knows it.
+  static_cast<void>(txn::measure_history(*setup.set, std::numeric_limits<std::uint64_t>::max()));
 }
 
 }  // namespace nb::session

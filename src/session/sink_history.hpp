@@ -13,6 +13,10 @@ namespace nb::session {
 
 enum class RunHistory : std::uint8_t { kept, not_wanted };
 
+// What the result tells of a set that lasts, before anything is dropped. Costs little: what is not known yet and would
+// take long to find out is not told.
+void describe_set(txn::FileSet& set, wire::RunResult& result);
+
 // After the transaction's clean_up. `committed`: of a run that changed something. `warn` gets a line for each trouble.
 void settle_history(SinkSetup& setup, const wire::RunResult& committed, RunHistory history,
                     const std::function<void(const std::string&)>& warn, Clock& clock);

@@ -89,6 +89,7 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
     if (other && is_reserved_name(*other)) return std::nullopt;
     NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
     if (!one || one->entries.empty()) return std::nullopt;
+    spoil_damaged(*one);
     ++m_live_entries;
     return PresentEntry{std::move(one->entries.front()), one->stats.front()};
   }

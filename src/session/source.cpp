@@ -11,7 +11,7 @@ constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
   return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
-          options.lister.digests, options.signatures, &signer};
+          options.lister.digests, options.signatures, &signer, options.damage};
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct SourceOptions {
   bool one_file_system = false;
   Limits limits;
   cache::SignatureMemory* signatures = nullptr;  // of what was sent before; outlives the source
+  const KnownDamage* damage = nullptr;           // what is not sent; outlives the source
 };
 
 struct SourceOutcome {

@@ -58,6 +58,7 @@ Result<txn::FileSet*> HeldSets::hold(std::unique_ptr<fs::Directory> root, const 
   NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
   // What was read before the lock may be of the generation before.
   NB_TRY(set->reload());
+  damage.add(*set);
   sets.push_back(std::move(set));
   locks.push_back(std::move(lock));
   return sets.back().get();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "session/known_damage.hpp"
 #include "session/source_tree.hpp"
 #include "txn/lock.hpp"
 
@@ -18,6 +19,7 @@ namespace nb::session {
 struct HeldSets {
   std::vector<std::unique_ptr<txn::FileSet>> sets;
   std::vector<std::unique_ptr<txn::ReaderLock>> locks;  // one for each set
+  KnownDamage damage;                                   // in any of them
 
   // The set at `root`: a commit that was interrupted there is finished, then it is locked and its head read. One that
   // is held already is not taken twice.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting a program with given standard descriptors and the signal dispositions that process_stream.hpp explains;
-// ending and reaping it. Internal to transport.
+// ending and reaping it. Internal to transport, but for Child, by which cli/child_program waits.
 #pragma once
 
 #include <sys/types.h>

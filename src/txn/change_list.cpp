@@ -66,6 +66,14 @@ Status ChangeListWriter::finish() {
   return m_records.flush();
 }
 
+Result<ChangesHeader> read_changes_header(const fs::Directory& directory, std::string_view name) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.open_file(name, fs::OpenMode::read));
+  NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
+  RecordCursor cursor(*file, 0, stat.size);
+  NB_TRY_ASSIGN(const ByteView first, next_record(cursor));
+  return decode_changes_header(first);
+}
+
 Status read_changes(const fs::Directory& directory, std::string_view name, const ChangesHeader& expected,
                     const std::function<Status(const Change&)>& visit) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.open_file(name, fs::OpenMode::read));

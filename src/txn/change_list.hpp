@@ -28,6 +28,9 @@ class ChangeListWriter {
   std::uint64_t m_count = 0;
 };
 
+// Its first record alone. Errc::bad_set if that is damaged; Errc::not_found if there is no list.
+Result<ChangesHeader> read_changes_header(const fs::Directory& directory, std::string_view name);
+
 // Every change of the list, in order. Errc::bad_set if it is damaged or not the one that `expected` names; Errc::not_found
 // if there is none. An error of `visit` ends it.
 Status read_changes(const fs::Directory& directory, std::string_view name, const ChangesHeader& expected,

@@ -115,6 +115,7 @@ Result<CommitOutcome> apply_and_seal(TransactionState& state, const Journal& jou
   if (!sealed) return fail(Errc::in_doubt, sealed.error().message());
   // Head is durable, so that a journal which cannot be removed now is harmless; the next recovery removes it.
   static_cast<void>(drop_journal(state.set, k_journal_name));
+  state.made = journal.header().generation;
   CommitOutcome outcome;
   outcome.changed = true;
   outcome.kept_history = journal.header().keeps_history;

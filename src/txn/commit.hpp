@@ -18,6 +18,7 @@ struct TransactionState {
   std::unique_ptr<fs::Directory> device;  // for syncfs: opened before the first write
   Stage stage;
   Progress progress = Progress::staging;
+  std::optional<std::uint64_t> made = {};  // the generation that it has become
 };
 
 Result<CommitOutcome> commit(TransactionState& state, const CommitOptions& options);

@@ -6,28 +6,27 @@
 
 #include "base/failpoint.hpp"
 #include "base/random.hpp"
-#include "base/text.hpp"
 #include "fs/metadata.hpp"
+#include "fs/path_root.hpp"
 #include "txn/conflicts.hpp"
 #include "txn/journal.hpp"
 #include "txn/live_tree.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
+#include "txn/orphans.hpp"
+#include "txn/spare.hpp"
 #include "txn/stage.hpp"
-#include "txn/text_record.hpp"
 #include "txn/thin.hpp"
 
 namespace nb::txn {
 namespace {
-
-constexpr std::string_view k_secret_title = "nbackup secret";
 
 // Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
 constexpr std::array k_known_names{
     std::string_view("conflict"), k_format_name,      std::string_view("head"),    k_head_new_name,
     std::string_view("history"),  k_journal_name,     k_journal_new_name,          k_journal_undo_name,
     k_lock_name,                  k_policy_name,      k_policy_new_name,           k_secret_name,
-    k_stages_name,
+    k_spare_name,                 k_stages_name,      k_orphans_name,
 };
 
 bool is_known(std::string_view name) {
@@ -35,19 +34,16 @@ bool is_known(std::string_view name) {
          std::find(k_known_names.begin(), k_known_names.end(), name) != k_known_names.end();
 }
 
-Bytes encode_secret(const hash::Secret& secret) {
-  TextRecordWriter out(k_secret_title);
-  out.line("key", to_hex(secret.stored()));
-  return out.finish();
-}
-
-Result<hash::Secret> decode_secret(ByteView data) {
-  NB_TRY_ASSIGN(TextRecordReader in, TextRecordReader::open(data, k_secret_title));
-  NB_TRY_ASSIGN(const std::string_view hex, in.line("key"));
-  NB_TRY(in.finish());
-  const std::optional<Bytes> key = from_hex(hex);
-  if (!key) return in.bad("bad key");
-  return hash::Secret::from_bytes(*key, Errc::bad_set);
+// A record without which nothing goes. The error says which, and what may help.
+template <class Decode>
+auto needed(const fs::Directory& control, std::string_view name, Decode decode) -> decltype(decode(ByteView())) {
+  const Result<Bytes> data = read_small_file(control, name);
+  const bool is_missing = !data && data.error().code == Errc::not_found;
+  if (!data && !is_missing) return tl::make_unexpected(data.error());
+  auto record = is_missing ? decltype(decode(ByteView()))(fail(Errc::bad_set, "missing")) : decode(*data);
+  if (record || record.error().code != Errc::bad_set) return record;
+  const auto place = control.kernel_path() ? fs::real_path_of(control) : Result<std::string>(std::string(k_control_name));
+  return wrap(record.error(), place.value_or(std::string(k_control_name)) + "/" + std::string(name));
 }
 
 // Somebody who is making a set at this moment holds the writer's lock in it.
@@ -110,8 +106,11 @@ Result<std::unique_ptr<fs::File>> fill(fs::Directory& control, const SetFormat& 
   if (!locked) return fail(Errc::locked, "another process is removing this file set");
   NB_TRY(lock->sync());
   NB_TRY(write_new_file(control, k_format_name, encode(format)));
-  NB_TRY(write_new_file(control, k_secret_name, encode_secret(secret)));
+  NB_TRY(write_new_file(control, k_secret_name, encode(secret)));
   NB_TRY(write_new_file(control, k_head_name, encode(Head{})));
+  if (format.lifetime == Lifetime::permanent) {
+    NB_TRY(write_new_file(control, k_spare_name, encode(Spare{format.uuid, secret})));
+  }
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, control.create_directory(k_stages_name));
   NB_TRY(stages->sync());
   NB_TRY(control.sync());
@@ -142,19 +141,10 @@ FileSet::FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Direct
 
 Result<std::unique_ptr<FileSet>> FileSet::open(std::unique_ptr<fs::Directory> root) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->open_directory(k_control_name));
-  const auto damaged = [](const Error& error) {
-    // A control directory without its files is damage; an error of the disk is what it is.
-    return error.code == Errc::not_found ? fail(Errc::bad_set, error.context) : tl::make_unexpected(error);
-  };
-  const Result<Bytes> format_bytes = read_small_file(*control, k_format_name);
-  if (!format_bytes) return damaged(format_bytes.error());
-  NB_TRY_ASSIGN(const SetFormat format, decode_format(*format_bytes));
-  const Result<Bytes> secret_bytes = read_small_file(*control, k_secret_name);
-  if (!secret_bytes) return damaged(secret_bytes.error());
-  NB_TRY_ASSIGN(const hash::Secret secret, decode_secret(*secret_bytes));
+  NB_TRY_ASSIGN(const SetFormat format, needed(*control, k_format_name, decode_format));
+  NB_TRY_ASSIGN(const hash::Secret secret, needed(*control, k_secret_name, decode_secret));
   std::unique_ptr<FileSet> set(new FileSet(std::move(root), std::move(control), format, secret));
-  const Status head = set->reload();
-  if (!head) return damaged(head.error());
+  NB_TRY(set->reload());
   return set;
 }
 
@@ -179,8 +169,7 @@ Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> 
 }
 
 Status FileSet::reload() {
-  NB_TRY_ASSIGN(const Bytes bytes, read_small_file(*m_control, k_head_name));
-  NB_TRY_ASSIGN(m_head, decode_head(bytes));
+  NB_TRY_ASSIGN(m_head, needed(*m_control, k_head_name, decode_head));
   return {};
 }
 

@@ -38,9 +38,15 @@ bool History::has(std::uint64_t number) const {
 
 Result<Generation> read_account(const fs::Directory& history, std::uint64_t number) {
   NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
-  NB_TRY_ASSIGN(const Bytes data, read_small_file(*directory, k_generation_name));
-  NB_TRY_ASSIGN(Generation generation, decode_generation(data));
-  if (generation.number != number) return fail(Errc::bad_set, "the account of generation " + std::to_string(number));
+  const auto damaged = [number](const std::string& reason) {
+    return fail(Errc::bad_set, "history/" + std::to_string(number) + "/generation: " + reason);
+  };
+  const Result<Bytes> data = read_small_file(*directory, k_generation_name);
+  if (!data && data.error().code == Errc::not_found) return damaged("missing");
+  NB_TRY(data);
+  Result<Generation> generation = decode_generation(*data);
+  if (!generation) return damaged(generation.error().context);
+  if (generation->number != number) return damaged("of another generation");
   return generation;
 }
 

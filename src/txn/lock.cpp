@@ -126,6 +126,15 @@ class GhostHunt {
   std::uint64_t m_told = 0;
 };
 
+// What stands in it is of no weight, so one that somebody took away is made anew.
+Result<std::unique_ptr<fs::File>> open_lock(fs::Directory& control, fs::OpenMode mode) {
+  auto file = control.open_file(k_lock_name, mode);
+  if (file || file.error().code != Errc::not_found) return file;
+  auto made = control.create_file(k_lock_name);
+  // Another process may have been faster.
+  return made || made.error().code != Errc::exists ? std::move(made) : control.open_file(k_lock_name, mode);
+}
+
 Status pause(Clock& clock, const GoOn& go_on) {
   if (go_on && !go_on()) return fail(Errc::interrupted, "while waiting for a lock");
   clock.pause(k_poll);
@@ -145,28 +154,34 @@ LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock&
   return note;
 }
 
-Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
-                                                        Clock& clock, const GoOn& go_on) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read_write));
+Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockNote note, std::chrono::seconds wait,
+                                                   Clock& clock, const GoOn& go_on) {
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, open_lock(control, fs::OpenMode::read_write));
   GhostHunt hunt(note);
   const SteadyTime begin = clock.steady();
   while (true) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::exclusive, k_writer_byte));
     if (locked) break;
-    const std::optional<LockNote> holder = read_note(set.control());
+    const std::optional<LockNote> holder = read_note(control);
     const std::chrono::seconds limit = hunt.chase(holder) ? std::max(wait, k_ghost_wait) : wait;
     if (clock.steady() - begin >= limit) return fail(Errc::locked, describe(holder));
     NB_TRY(pause(clock, go_on));
   }
   NB_TRY(write_note(*file, note));
   NB_FAILPOINT("txn.lock.taken");
+  return file;
+}
+
+Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
+                                                        Clock& clock, const GoOn& go_on) {
+  NB_TRY_ASSIGN(auto file, take_writer_lock(set.control(), std::move(note), wait, clock, go_on));
   NB_TRY(set.reload());
   return std::unique_ptr<WriterLock>(new WriterLock(std::move(file)));
 }
 
 Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chrono::seconds wait, Clock& clock,
                                                         const GoOn& go_on) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, open_lock(set.control(), fs::OpenMode::read));
   const SteadyTime begin = clock.steady();
   while (true) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::shared, k_reader_byte));
@@ -180,7 +195,7 @@ Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chron
 
 Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::seconds wait, Clock& clock,
                                                   const GoOn& go_on) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, set.control().open_file(k_lock_name, fs::OpenMode::read_write));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, open_lock(set.control(), fs::OpenMode::read_write));
   const SteadyTime begin = clock.steady();
   while (true) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::exclusive, k_reader_byte));

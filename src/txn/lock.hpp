@@ -29,6 +29,11 @@ class WriterLock {
   std::unique_ptr<fs::File> m_file;
 };
 
+// The kernel's lock alone, for who has no FileSet yet: as WriterLock::acquire, on `.nbackup` itself. A lock file that is
+// missing is made anew. It ends with what is returned.
+Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockNote note, std::chrono::seconds wait,
+                                                   Clock& clock, const GoOn& go_on = {});
+
 // Fills pid, pid_start, boot_id and since of a note for this process.
 LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock& clock);
 

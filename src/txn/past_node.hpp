@@ -63,6 +63,7 @@ class PastFile final : public PastNode<fs::File> {
   }
   Result<std::optional<fs::Extent>> next_data(std::uint64_t offset) override { return physical().next_data(offset); }
   void expect_sequential_read() override { physical().expect_sequential_read(); }
+  void forget_cached() override { physical().forget_cached(); }
 
   Status write_at(std::uint64_t, ByteView) override { return read_only_past(); }
   Status set_size(std::uint64_t) override { return read_only_past(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/past_tree.hpp"
 
+#include "txn/history_check.hpp"
 #include "txn/live_tree.hpp"
 #include "txn/past_directory.hpp"
 
@@ -68,25 +69,22 @@ class PastBuilder {
   std::optional<LiveTree> m_kept;
 };
 
-std::string place_of(std::uint64_t generation) { return "history/" + std::to_string(generation); }
-
-// A generation that the way back needs: what is missing of it is damage.
+// A generation that the way back needs.
 template <class T>
-Result<T> needed(Result<T> result, std::uint64_t generation) {
+Result<T> needed(Result<T> result, std::uint64_t generation, std::string_view record) {
   if (result) return result;
-  Error error = std::move(result).error();
-  if (error.code == Errc::not_found) error.code = Errc::bad_set;
-  return wrap(std::move(error), place_of(generation));
+  return tl::make_unexpected(no_way_back(result.error(), generation, record));
 }
 
 Status lead_back(const History& history, PastView& view, std::uint64_t number) {
   PastBuilder builder(history, view);
   for (std::uint64_t at = view.set.head().generation; at != number;) {
-    NB_TRY_ASSIGN(const Generation generation, needed(history.read(at), at));
+    NB_TRY_ASSIGN(const Generation generation, needed(history.read(at), at, k_generation_name));
     if (!generation.previous || *generation.previous < number) {
-      return fail(Errc::bad_set, place_of(at) + ": does not lead back to generation " + std::to_string(number));
+      return fail(Errc::bad_set, "history/" + std::to_string(at) + ": does not lead back to generation " +
+                                     std::to_string(number));
     }
-    NB_TRY(needed(builder.take(generation), at));
+    NB_TRY(needed(builder.take(generation), at, k_changes_name));
     at = *generation.previous;
   }
   return {};

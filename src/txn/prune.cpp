@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/prune.hpp"
 
+#include <algorithm>
+
 #include "base/failpoint.hpp"
 #include "hash/digest.hpp"
 #include "txn/history.hpp"
+#include "txn/history_check.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 #include "txn/text_record.hpp"
@@ -112,6 +115,16 @@ Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPol
     each.fate = Fate::keep;
   }
   return decisions;
+}
+
+Status drop_lost(FileSet& set, std::vector<Decision>& decisions) {
+  NB_TRY_ASSIGN(const HistoryCheck check, check_history(set));
+  for (Decision& each : decisions) {
+    if (std::find(check.lost.begin(), check.lost.end(), each.generation.number) == check.lost.end()) continue;
+    each.fate = Fate::drop;
+    each.reasons = {"cannot be restored any more"};
+  }
+  return {};
 }
 
 std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions) {

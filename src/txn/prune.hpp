@@ -19,6 +19,8 @@ Status write_policy(FileSet& set, const WriterLock& lock, const std::optional<Re
 // What `policy` says of every kept generation, oldest first; reads all of their accounts. The newest is kept whatever
 // it says. A generation whose account is damaged stays.
 Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPolicy& policy, Clock& clock);
+// Those that can be restored no more (history_check.hpp) go, whatever the policy says of them.
+Status drop_lost(FileSet& set, std::vector<Decision>& decisions);
 // The numbers of those that go.
 std::vector<std::uint64_t> dropped_by(const std::vector<Decision>& decisions);
 

@@ -3,7 +3,9 @@
 #include "base/failpoint.hpp"
 #include "txn/apply_lock.hpp"
 #include "txn/commit.hpp"
+#include "txn/orphans.hpp"
 #include "txn/small_file.hpp"
+#include "txn/spare.hpp"
 #include "txn/thin.hpp"
 
 namespace nb::txn {
@@ -24,7 +26,10 @@ Result<std::optional<Standing>> find_journal(FileSet& set) {
     Result<Journal> journal = Journal::open(set.control(), name);
     if (journal) return std::optional<Standing>(Standing{name, std::move(*journal)});
     // It was whole when it got this name: what is damaged now tells nothing, and going on would make a mix.
-    if (journal.error().code == Errc::bad_set) return tl::make_unexpected(failed(journal.error()));
+    if (journal.error().code == Errc::bad_set) {
+      return fail(Errc::recovery_failed, ".nbackup/" + std::string(name) + " is damaged (" + journal.error().context +
+                                             "); see \"When a set is damaged\" in the manual");
+    }
     if (journal.error().code != Errc::not_found) return tl::make_unexpected(std::move(journal).error());
   }
   return std::optional<Standing>();
@@ -44,6 +49,14 @@ Status make_sure(FileSet& set, const Journal& journal) {
   if (synced) synced = set.control().sync();
   if (!synced) return fail(Errc::in_doubt, synced.error().message());
   return failpoint("txn.recover.synced");
+}
+
+// What such a commit had replaced would go with the next run's trash.
+Status check_no_orphan(FileSet& set) {
+  NB_TRY_ASSIGN(const std::vector<std::string> orphans, find_orphans(set));
+  if (orphans.empty()) return {};
+  return fail(Errc::recovery_failed, "the journal of an interrupted commit is missing; it had replaced what lies in "
+                                     ".nbackup/tx/" + orphans.front() + "/old");
 }
 
 RecoveryReport report(FileSet& set, RecoveryAction action, ApplyContext& context) {
@@ -88,12 +101,17 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
 
 Result<RecoveryReport> recover(FileSet& set, const WriterLock& writer, Clock& clock, const GoOn& go_on) {
   NB_TRY(set.reload());
+  // One is as good as none; a full disk must not end a run for it.
+  static_cast<void>(keep_spare(set));
   RecoveryReport nothing;
   NB_TRY_ASSIGN(const bool thinned, finish_thinning(set, writer, clock, go_on));
   if (thinned) nothing.action = RecoveryAction::thinned;
   nothing.generation = set.head().generation;
   NB_TRY_ASSIGN(const std::optional<Standing> standing, find_journal(set));
-  if (!standing) return nothing;
+  if (!standing) {
+    NB_TRY(check_no_orphan(set));
+    return nothing;
+  }
   NB_FAILPOINT("txn.recover.found");
   if (standing->name == k_journal_name && standing->journal.header().transaction == set.head().transaction) {
     NB_TRY(drop_journal(set, k_journal_name));

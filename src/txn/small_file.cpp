@@ -31,6 +31,14 @@ Status write_new_file(fs::Directory& directory, std::string_view name, ByteView 
   return file->sync();
 }
 
+Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content) {
+  const std::string temporary = std::string(name) + ".new";
+  NB_TRY(remove_if_there(directory, temporary));
+  NB_TRY(write_new_file(directory, temporary, content));
+  NB_TRY(directory.rename(temporary, directory, name, fs::RenameMode::replace));
+  return directory.sync();
+}
+
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name) {
   Result<fs::Stat> stat = directory.stat_at(name);
   if (stat) return std::optional<fs::Stat>(*stat);

@@ -16,6 +16,9 @@ Status put_new_file(fs::Directory& directory, std::string_view name, ByteView co
 // A new file, content durable; its name is not (sync the directory).
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
 
+// In place of `name`, in one step and durable. `<name>.new` is its own, for a moment.
+Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content);
+
 // Nothing if there is no such name.
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name);
 // Fine if there is none.

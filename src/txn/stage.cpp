@@ -13,22 +13,12 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_new_name = "new";
-constexpr std::string_view k_old_name = "old";
 constexpr std::string_view k_openers_name = "openers";
 constexpr std::string_view k_moves_name = "moves";
 constexpr std::string_view k_metadata_name = "metadata";
 constexpr std::string_view k_ends_name = "ends";
 constexpr std::string_view k_closing_name = "closing";
 constexpr std::string_view k_taken_name = "taken";
-
-bool is_committed(const Head& head, std::string_view name) {
-  return std::any_of(head.recent.begin(), head.recent.end(), [&](const TxId& id) { return id_text(id) == name; });
-}
-
-// Anything else under tx/ was set aside.
-bool is_stage_name(std::string_view name) {
-  return name.size() == 2 * sizeof(TxId) && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 // A stage that may be adopted: of a run that did not commit, not poisoned, with nothing in old/.
 Result<bool> is_usable(const Head& head, const fs::Directory& stages, const std::string& name) {
@@ -118,6 +108,14 @@ Status open_spools(Stage& stage) {
 }
 
 }  // namespace
+
+bool is_committed(const Head& head, std::string_view name) {
+  return std::any_of(head.recent.begin(), head.recent.end(), [&](const TxId& id) { return id_text(id) == name; });
+}
+
+bool is_stage_name(std::string_view name) {
+  return name.size() == 2 * sizeof(TxId) && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 Bytes encode(const StagedDirectory& record) {
   Bytes bytes;

@@ -14,6 +14,12 @@ inline constexpr std::string_view k_stages_name = "tx";
 inline constexpr std::string_view k_head_new_name = "head.new";
 inline constexpr std::string_view k_reserve_name = "reserve";
 inline constexpr std::string_view k_poisoned_name = "poisoned";
+inline constexpr std::string_view k_old_name = "old";
+
+// A transaction's name. Anything else under tx/ was set aside.
+bool is_stage_name(std::string_view name);
+// Whether `head` names that transaction.
+bool is_committed(const Head& head, std::string_view name);
 
 // A directory of a staged tree that prepare closes (spool `closing`).
 struct StagedDirectory {

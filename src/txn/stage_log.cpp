@@ -6,11 +6,12 @@
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
-namespace {
 
-constexpr std::string_view k_title = "nbackup stage log 1";
-
-}  // namespace
+Result<bool> skip_log_title(RecordCursor& cursor) {
+  const Result<std::optional<ByteView>> title = cursor.next();
+  if (!title && title.error().code != Errc::bad_set) return tl::make_unexpected(title.error());
+  return title && *title && as_text(**title) == k_log_title;
+}
 
 StageLog::StageLog(std::unique_ptr<fs::File> file, std::uint64_t size, std::vector<Entry> index,
                    std::uint64_t highest_slot)
@@ -19,7 +20,7 @@ StageLog::StageLog(std::unique_ptr<fs::File> file, std::uint64_t size, std::vect
 Result<StageLog> StageLog::start(std::unique_ptr<fs::File> file) {
   NB_TRY(file->set_size(0));
   StageLog log(std::move(file), 0, {}, 0);
-  NB_TRY(log.m_writer.append(as_bytes(k_title)));
+  NB_TRY(log.m_writer.append(as_bytes(k_log_title)));
   NB_TRY(log.m_writer.flush());
   return log;
 }
@@ -32,8 +33,8 @@ Result<StageLog> StageLog::open(fs::Directory& stage) {
   }
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, stage.open_file(k_log_name, fs::OpenMode::read_write));
   RecordCursor cursor(*file, 0, there->size);
-  const Result<std::optional<ByteView>> title = cursor.next();
-  if (!title || !*title || as_text(**title) != k_title) return start(std::move(file));
+  NB_TRY_ASSIGN(const bool is_log, skip_log_title(cursor));
+  if (!is_log) return start(std::move(file));
   std::vector<Entry> index;
   std::uint64_t highest = 0;
   std::uint64_t good = cursor.at();

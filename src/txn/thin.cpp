@@ -52,9 +52,10 @@ Result<std::vector<ThinRun>> runs_of(const History& history, std::vector<std::ui
   std::vector<ThinRun> runs;
   for (auto it = history.numbers().rbegin(); it != history.numbers().rend(); ++it) {
     const bool goes = std::binary_search(numbers.begin(), numbers.end(), *it);
-    if (!goes) runs.push_back({*it, {}});
+    if (!goes) runs.push_back({*it, {}, false});
     if (goes) runs.back().dropped.push_back(*it);
   }
+  if (!runs.empty()) runs.back().to_the_oldest = !runs.back().dropped.empty();
   std::erase_if(runs, [](const ThinRun& run) { return run.dropped.empty(); });
   return runs;
 }
@@ -265,7 +266,9 @@ Result<bool> finish_thinning(FileSet& set, const WriterLock&, Clock& clock, cons
   const auto failed = [](const Error& error) { return fail(Errc::recovery_failed, error.context, error.sys_errno); };
   NB_TRY_ASSIGN(Places places, Places::open(set));
   const Result<ThinRecord> record = ThinRecord::open(*places.history);
-  if (!record) return failed(record.error());
+  if (!record) {
+    return fail(Errc::recovery_failed, ".nbackup/history/merge is damaged (" + record.error().context + ")");
+  }
   if (record->header().set != set.format().uuid) return fail(Errc::recovery_failed, "history/merge is of another set");
   const auto trash = places.stages->open_directory(trash_name(record->header().trash));
   if (!trash) return failed(trash.error());

@@ -150,12 +150,6 @@ Status write_account(fs::Directory& directory, const Generation& account) {
   return put_new_file(directory, k_generation_new_name, encode(account));
 }
 
-// Everything of the survivor's that leads back goes with the last generation that it could lead to.
-Result<bool> reaches_base(const fs::Directory& history, const ThinRun& run) {
-  NB_TRY_ASSIGN(const Generation last, read_account(history, run.dropped.back()));
-  return !last.previous.has_value();
-}
-
 Result<ThinPlan> plan_base(fs::Directory& history, const ThinRun& run, Generation account) {
   ThinPlan plan;
   plan.ops.emplace_back(Merge{run.survivor, true});
@@ -172,8 +166,9 @@ Result<ThinPlan> plan_base(fs::Directory& history, const ThinRun& run, Generatio
 
 Result<ThinPlan> plan_thinning(fs::Directory& history, const ThinRun& run, std::uint64_t& next_slot) {
   NB_TRY_ASSIGN(const Generation survivor, read_account(history, run.survivor));
-  NB_TRY_ASSIGN(const bool becomes_base, reaches_base(history, run));
-  if (becomes_base) return plan_base(history, run, survivor);
+  // Everything of the survivor's that leads back goes with the last generation that it could lead to, and none of it
+  // needs to be read: it may be what is damaged.
+  if (run.to_the_oldest) return plan_base(history, run, survivor);
   ThinPlan plan;
   plan.ops.emplace_back(Merge{run.survivor, false});
   ListMerger merger(run.survivor);

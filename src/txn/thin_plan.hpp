@@ -15,6 +15,7 @@ namespace nb::txn {
 struct ThinRun {
   std::uint64_t survivor = 0;
   std::vector<std::uint64_t> dropped;
+  bool to_the_oldest = false;  // none of those that are kept is older
 };
 
 struct ThinPlan {

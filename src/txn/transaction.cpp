@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "base/failpoint.hpp"
+#include "txn/arrivals.hpp"
 #include "txn/commit.hpp"
 #include "txn/small_file.hpp"
 #include "txn/space.hpp"
@@ -122,6 +123,10 @@ Status Transaction::clean_up() {
   // The journal still needs what is in the stage.
   if (interrupted) return fail(Errc::recovery_failed, "a commit is not finished");
   m_state->progress = TransactionState::Progress::ended;
+  // A hint for scrubs; without it they read and believe.
+  if (m_state->made && set.format().lifetime == Lifetime::permanent) {
+    static_cast<void>(keep_arrivals(set.control(), *m_state->stage.directories.top, *m_state->made));
+  }
   // FUSE and NFS keep the name of a file that is open, and its directory with it.
   m_state->stage = Stage{};
   NB_TRY(remove_stages(set.control()));

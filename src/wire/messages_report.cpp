@@ -7,6 +7,7 @@ namespace nb::wire {
 namespace {
 
 constexpr std::uint64_t k_any = ~std::uint64_t{0};
+constexpr std::uint64_t k_max_time_ns = k_any >> 1;
 using enum Presence;
 
 // Tags are on the wire: never renumber; see fields.hpp for what odd and even mean.
@@ -26,6 +27,10 @@ void visit_result(Visitor& v, Message& m, std::uint64_t& committed, std::uint64_
   v.number(22, "durability_unsure", unsure, 1, optional);
   v.number(24, "moved_bytes", m.moved_bytes, k_any, optional);
   v.number(26, "files_moved", m.files_moved, k_any, optional);
+  v.number(28, "history_bytes", m.history_bytes, k_any, optional);
+  v.number(30, "history_generations", m.history_generations, k_any, optional);
+  v.number(32, "last_scrub_ns", m.last_scrub_ns, k_max_time_ns, optional);
+  v.number(34, "damaged_files", m.damaged_files, k_any, optional);
 }
 
 // ErrorMessage and Problem differ in their meaning only.

@@ -65,6 +65,11 @@ struct RunResult {
   std::uint64_t problems = 0;       // per-file errors that the sink knows of, its own and the source's
   std::uint64_t moved_bytes = 0;    // of files whose content the set had already
   std::uint64_t files_moved = 0;
+  // What the sink's set has come to, if it lasts; 0: not told, or never.
+  std::uint64_t history_bytes = 0;
+  std::uint64_t history_generations = 0;  // kept, the live one counted
+  std::uint64_t last_scrub_ns = 0;        // since 1970
+  std::uint64_t damaged_files = 0;        // that it found and that are not healed
   bool durability_unsure = false;  // committed where the file system does not tell whether a sync succeeded
 };
 

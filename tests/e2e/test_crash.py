@@ -18,6 +18,7 @@ from support import options as opt
 from support import tree
 from support.crash import ENDS, Scenario, build_scenarios, listed_failpoints, wait_gone, wait_stopped
 from support.generations import assert_exact, kept, make_generations
+from support.rot import flip
 from support.run import FULL, PLAIN_USER, Case, Running, clone, remove_tree
 
 COUNTS = (1, 2, 5)
@@ -254,6 +255,65 @@ class Dropping(Case):
         assert_exact(self, self.made, target, note)
         self.assert_clean(target, note)
         remove_tree(target)
+
+
+class Scrubbing(Case):
+    """Scrub and heal die anywhere: what they have found is found again, what they wrote is made whole the next time."""
+
+    SIZE = 300_000
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.pool, self.count = self.dir / "source", self.dir / "pool", 0
+        self.source.mkdir()
+        (self.source / "big").write_bytes(random.Random(3).randbytes(self.SIZE))
+        (self.source / "small").write_text("small")
+        self.run_ok("push", f"{self.source}/", self.pool)
+
+    def _damaged(self) -> Path:
+        self.count += 1
+        target = self.dir / f"rotten-{self.count}"
+        clone(self.pool, target)
+        flip(target / "big", 70_000)
+        flip(target / "small")
+        return target
+
+    def _die(self, point: str, *command: str | Path) -> None:
+        outcome = self.world.run(*command, failpoint=f"{point}=abort")
+        self.assertNotEqual(outcome.code, 0, f"{point} is not passed")
+        _passed.add(point)
+
+    def _points(self, kind: str) -> list[str]:
+        return [p for p in listed_failpoints() if p.startswith(f"session.{kind}.")] + ["txn.damage.written"]
+
+    def test_dies_while_scrubbing(self) -> None:
+        for point in self._points("scrub"):
+            with self.subTest(failpoint=point):
+                target = self._damaged()
+                self._die(point, "scrub", target)
+                text = self.run_code(opt.DAMAGED, "scrub", target).stdout.decode()
+                again = self.run_code(opt.DAMAGED, "scrub", target).stdout.decode()
+                self.assertIn("damaged  big:", text + again)
+                self.assertIn("2 damaged", again)
+                self.assert_clean(target)
+
+    def test_dies_while_healing(self) -> None:
+        for point in self._points("heal"):
+            with self.subTest(failpoint=point):
+                target = self._damaged()
+                self.run_code(opt.DAMAGED, "scrub", target)
+                self._die(point, "heal", "--from", self.source, target)
+                self.run_ok("heal", "--from", self.source, target)
+                self.assert_same_tree(self.source, target, point)
+                self.run_ok("scrub", target)
+                self.assert_clean(target)
+
+    def test_a_push_after_a_death_in_heal(self) -> None:
+        target = self._damaged()
+        self.run_code(opt.DAMAGED, "scrub", target)
+        self._die("session.heal.writing", "heal", "--from", self.source, target)
+        self.run_ok("push", f"{self.source}/", target)
+        self.assert_same_tree(self.source, target)
 
 
 def start_to_commit_point(case: Case, scenario: Scenario, target: Path, extra: str) -> tuple[Running, int]:

@@ -32,7 +32,8 @@ class Pushing(Case):
         self.run_ok("push", "--delete", *options, f"{self.source}/", self.sink)
 
     def generations(self) -> list[int]:
-        return sorted(int(path.name) for path in self.history.iterdir()) if self.history.exists() else []
+        names = [path.name for path in self.history.iterdir()] if self.history.exists() else []
+        return sorted(int(name) for name in names if name.isdecimal())
 
     def files(self, generation: int) -> Path:
         return self.history / str(generation) / "files"

@@ -95,6 +95,20 @@ class LoopFs:
         self._detach()
         self._attach()
 
+    def rot(self, content: bytes) -> None:
+        """Flips the lowest bit of every place on the medium that holds `content`, behind the file system's back."""
+        unmount(self.mount)
+        self._detach()
+        data = self.image.read_bytes()
+        places = [at for at in range(0, len(data), 512) if data.startswith(content, at)]
+        if not places:
+            raise AssertionError("that content is not on the medium")
+        with open(self.image, "r+b") as image:
+            for at in places:
+                image.seek(at)
+                image.write(bytes([content[0] ^ 1]))
+        self._attach()
+
     def close(self, *, keep_image: bool = False) -> None:
         if self.device:
             unmount(self.mount)

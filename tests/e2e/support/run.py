@@ -100,6 +100,7 @@ class World:
             (self.dir / name).mkdir()
         self.fake_rsh = self.script("fake-rsh", FAKE_RSH)
         self.path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # where runs find programs
+        self.extra_env: dict[str, str] = {}
         self._sshd: Sshd | None = None
         self._wrappers = 0
 
@@ -130,6 +131,7 @@ class World:
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH"):
             if name in os.environ:
                 env[name] = os.environ[name]
+        env.update(self.extra_env)
         if failpoint:
             env["NBACKUP_FAILPOINT"] = failpoint
         if log:

@@ -162,7 +162,8 @@ TEST_CASE("a memory of the second schema is carried on", "[cache]") {
   Fixture f;
   f.exec(
       "INSERT INTO known_sets(destination, source, generation) VALUES('h:/p', '/data', 9);"
-      "DROP TABLE bare_directories; DROP TABLE hosts; DROP TABLE host_orders; PRAGMA user_version = 2");
+      "DROP TABLE bare_directories; DROP TABLE hosts; DROP TABLE host_orders; DROP TABLE set_reports;"
+      "DROP TABLE outcomes; PRAGMA user_version = 2");
   f.reopen();
   CHECK(f.number("SELECT generation FROM known_sets") == 9);
   CHECK(f.number("PRAGMA user_version") == k_client_schema_version);

@@ -56,6 +56,13 @@ TEST_CASE("host command: of the options only those travel that the other side ne
   CHECK(words_of(CommandId::generations, {"/pool"}) == Words{"generations", "--", "/pool"});
 }
 
+TEST_CASE("host command: heal reads from a directory, which is no time", "[cli]") {
+  CHECK(words_of(CommandId::heal, {"--from=yesterday", "-n", "/pool"}) ==
+        Words{"heal", "--from=yesterday", "--dry-run", "--", "/pool"});
+  CHECK(words_of(CommandId::scrub, {"--part=2/30", "--time=1h", "--bwlimit=1m", "/pool"}) ==
+        Words{"scrub", "--part=2/30", "--time=1h", "--bwlimit=1m", "--", "/pool"});
+}
+
 TEST_CASE("host command: a time travels as an absolute one", "[cli]") {
   CHECK(words_of(CommandId::cat, {"--at=-1h", "/pool:f"}, "f")[1] == "--at=@1795996400.000000000");
   CHECK(words_of(CommandId::cat, {"--at=latest", "/pool:f"}, "f")[1] == "--at=latest");
@@ -116,14 +123,18 @@ TEST_CASE("host command: places and paths are checked", "[cli]") {
 TEST_CASE("host command: who may only read cannot decide", "[cli]") {
   const HostCommandRow looks{CommandId::ls, Right::read, "", nullptr};
   const HostCommandRow decides{CommandId::ls, Right::decide, "", nullptr};
+  const HostCommandRow adds{CommandId::ls, Right::add, "", nullptr};
   ServeRights rights;
   CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(adds, {}, rights));
   CHECK(check_right(decides, {}, rights));
   rights.read_only = true;
   CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(adds, {}, rights).error().code == Errc::read_only);
   CHECK(check_right(decides, {}, rights).error().code == Errc::read_only);
   rights = {std::nullopt, false, true};
   CHECK(check_right(looks, {}, rights));
+  CHECK(check_right(adds, {}, rights));
   CHECK(check_right(decides, {}, rights).error().code == Errc::read_only);
   Settings settings;
   CHECK(check_right(row(CommandId::prune), settings, rights).error().code == Errc::read_only);
@@ -132,6 +143,9 @@ TEST_CASE("host command: who may only read cannot decide", "[cli]") {
   CHECK(check_right(row(CommandId::policy), settings, rights).error().code == Errc::read_only);
   settings.flags |= wire::k_flag_dry_run;
   CHECK(check_right(row(CommandId::prune), settings, rights));
+  CHECK(row(CommandId::scrub).needs == Right::add);
+  CHECK(row(CommandId::heal).right_for(settings) == Right::read);
+  CHECK(row(CommandId::heal).needs == Right::decide);
   for (const CommandId id : {CommandId::generations, CommandId::ls, CommandId::cat, CommandId::diff}) {
     CHECK(row(id).needs == Right::read);
   }

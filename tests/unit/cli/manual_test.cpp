@@ -59,7 +59,8 @@ TEST_CASE("every command is in the manual", "[cli]") {
 TEST_CASE("every event is in the manual", "[cli]") {
   const std::string text = manual();
   for (const char* event :
-       {"start", "connection", "phase", "progress", "item", "problem", "notice", "remote", "summary", "error", "set"}) {
+       {"start", "connection", "phase", "progress", "item", "problem", "notice", "remote", "summary", "error", "set",
+        "difference", "drill"}) {
     INFO(event);
     CHECK(text.find(std::string("\n.It Cm ") + event + "\n") != std::string::npos);
   }

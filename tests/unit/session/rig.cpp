@@ -95,8 +95,8 @@ std::vector<std::string> leftovers(const std::string& pool) {
     const std::string name = entry.path().filename();
     if (name == "tx") {
       for (const auto& left : stdfs::directory_iterator(entry.path())) found.push_back("tx/" + left.path().filename().string());
-    } else if (name != "format" && name != "head" && name != "secret" && name != "lock" &&
-               name != "history" && !name.starts_with("manifest.db")) {
+    } else if (name != "format" && name != "head" && name != "secret" && name != "spare" && name != "lock" &&
+               name != "history" && name != "arrivals" && !name.starts_with("manifest.db")) {
       found.push_back(name);
     }
   }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "golden.hpp"
 #include "txn/records.hpp"
+#include "txn/spare.hpp"
 #include "txn/text_record.hpp"
 
 namespace nb::txn {
@@ -28,6 +29,12 @@ void check_golden(const std::string& name, const Bytes& encoded) {
 SetFormat sample_format() { return {1, id_of(0x10), Lifetime::permanent}; }
 
 Head sample_head() { return {7, id_of(0x20), 1'700'000'000'123'456'789, {id_of(0x20), id_of(0x30)}}; }
+
+Spare sample_spare() {
+  Bytes key;
+  for (std::uint8_t value = 0x60; key.size() < hash::k_secret_bytes; ++value) key.push_back(std::byte{value});
+  return {id_of(0x10), hash::Secret::from_bytes(key, Errc::bad_set).value()};
+}
 
 LockNote sample_note() {
   return {"backup@laptop", id_of(0x40), 812, 123456, "3d2c7f5e-0000-4000-8000-000000000001", 1'700'000'000'000'000'000};
@@ -59,6 +66,7 @@ StagedRecord sample_staged() {
 TEST_CASE("records have the bytes that are documented", "[txn][records]") {
   check_golden("format", encode(sample_format()));
   check_golden("head", encode(sample_head()));
+  check_golden("spare", encode(sample_spare()));
   check_golden("lock", encode(sample_note()));
   check_golden("journal_header", encode(sample_header()));
   check_golden("open_up", encode(sample_open_up()));
@@ -111,6 +119,7 @@ void check_refuses_every_truncation(const Bytes& whole, const Decode& decode) {
 
 TEST_CASE("parsers refuse every truncation", "[txn][records]") {
   check_refuses_every_truncation(encode(sample_format()), decode_format);
+  check_refuses_every_truncation(encode(sample_spare()), decode_spare);
   check_refuses_every_truncation(encode(sample_head()), decode_head);
   check_refuses_every_truncation(encode(sample_note()), decode_lock_note);
   check_refuses_every_truncation(encode(sample_header()), decode_journal_header);

@@ -215,6 +215,12 @@ TEST_CASE("opened and result: fields come back, limits hold", "[wire]") {
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 1, 2); })) == "result: bad value of committed");
   CHECK(refusal<RunResult>(made([](ByteWriter& out) { number_field(out, 22, 256); })) ==
         "result: bad value of durability_unsure");
+  CHECK(result.history_bytes == 12);
+  CHECK(result.damaged_files == 14);
+  const auto scrubbed_at = [](std::uint64_t time) {
+    return refusal<RunResult>(made([time](ByteWriter& out) { number_field(out, 32, time); }));
+  };
+  CHECK(scrubbed_at(std::uint64_t{1} << 63) == "result: bad value of last_scrub_ns");
 }
 
 TEST_CASE("command: words and what the terminal is", "[wire]") {

@@ -196,6 +196,10 @@ RunResult sample_result() {
   result.durability_unsure = true;
   result.moved_bytes = 10;
   result.files_moved = 11;
+  result.history_bytes = 12;
+  result.history_generations = 13;
+  result.last_scrub_ns = 1'700'000'000'000'000'001;
+  result.damaged_files = 14;
   return result;
 }
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's half of a drill: which files, and what the set knows of them. Names are walked, and only what was chosen is
+// looked at, so that a million files cost their directories alone.
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+#include "base/random.hpp"
+#include "cache/manifest.hpp"
+#include "cli/drill.hpp"
+#include "cli/look_places.hpp"
+#include "cli/when.hpp"
+#include "session/known_contents.hpp"
+#include "session/source_setup.hpp"
+
+namespace nb::cli {
+namespace {
+
+using Random = std::mt19937_64;
+
+Result<Random> make_random() {
+  std::uint64_t seed = 0;
+  NB_TRY(random_bytes(std::as_writable_bytes(std::span(&seed, 1))));
+  return Random(seed);
+}
+
+std::uint64_t below(Random& random, std::uint64_t count) {
+  return std::uniform_int_distribution<std::uint64_t>(0, count - 1)(random);
+}
+
+// So many of all that are offered, each as likely as every other (Vitter's algorithm R).
+class Reservoir {
+ public:
+  Reservoir(std::size_t room, Random& random) : m_room(room), m_random(random) {}
+  void offer(const RelPath& directory, const std::string& name) {
+    ++m_seen;
+    if (m_chosen.size() < m_room) {
+      m_chosen.push_back(directory.child(name));
+    } else if (const std::uint64_t at = below(m_random, m_seen); at < m_room) {
+      m_chosen[at] = directory.child(name);
+    }
+  }
+  [[nodiscard]] std::uint64_t seen() const { return m_seen; }
+  // In no order that says anything.
+  std::vector<RelPath> take() {
+    std::shuffle(m_chosen.begin(), m_chosen.end(), m_random);
+    return std::move(m_chosen);
+  }
+
+ private:
+  const std::size_t m_room;
+  Random& m_random;
+  std::uint64_t m_seen = 0;
+  std::vector<RelPath> m_chosen;
+};
+
+class Sampler {
+ public:
+  Sampler(session::SetReader& reader, const HostJob& job, session::CommandOutput& output, Random random)
+      : m_reader(reader),
+        m_top(reader.below.join(job.path)),
+        m_room(job.settings.limit_bytes),
+        m_problems(output),
+        m_random(random),
+        m_manifest(open_manifest(reader.set(), output)) {
+    if (reader.set().control().stat_at("contents.db")) m_contents.emplace(reader.set(), warn_through(output));
+    const ByteView secret = reader.set().secret().stored();
+    m_sample.secret.assign(secret.begin(), secret.end());
+  }
+
+  // Up to `count` files of that generation.
+  Status add(std::uint64_t generation, std::size_t count) {
+    NB_TRY_ASSIGN(session::SetView view, session::SetView::open(m_reader, generation));
+    Reservoir chosen(count, m_random);
+    NB_TRY(walk(view, chosen));
+    m_sample.files += chosen.seen();
+    for (const RelPath& path : chosen.take()) NB_TRY(take(view, path));
+    return {};
+  }
+  // The same of one that the user did not ask for: what cannot be read of it is a finding.
+  Status try_add(std::uint64_t generation, std::size_t count) {
+    const Status added = add(generation, count);
+    if (added || added.error().code == Errc::interrupted) return added;
+    return m_problems.tell(wrap(added.error(), "generation " + std::to_string(generation)).value());
+  }
+
+  [[nodiscard]] std::size_t chosen() const { return m_sample.chosen.size(); }
+  [[nodiscard]] int exit_code() const { return m_problems.exit_code(); }
+  Random& random() { return m_random; }
+  Bytes finish() {
+    const auto before = [](const SampledFile& a, const SampledFile& b) {
+      return std::tie(a.generation, a.path) < std::tie(b.generation, b.path);
+    };
+    std::sort(m_sample.chosen.begin(), m_sample.chosen.end(), before);
+    return encode(m_sample);
+  }
+
+ private:
+  struct Level {
+    RelPath path;
+    std::vector<fs::NamedType> names;
+    std::size_t next = 0;
+  };
+
+  static cache::Warn warn_through(session::CommandOutput& output) {
+    return [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
+  }
+
+  // Not made where there is none: looking changes nothing.
+  static std::unique_ptr<cache::Manifest> open_manifest(txn::FileSet& set, session::CommandOutput& output) {
+    const auto path = set.control().kernel_path();
+    if (!path || !set.control().stat_at("manifest.db")) return cache::Manifest::none();
+    return cache::Manifest::open(*path, warn_through(output));
+  }
+
+  // What scrubs know reaches further than the manifest, which has files of some size in the live tree alone.
+  std::optional<hash::Digest> recorded(std::uint64_t generation, const RelPath& path, const fs::Stat& stat) {
+    if (!m_contents) return m_manifest->find(path, stat);
+    session::FilePlace place{generation, path};
+    if (generation == m_reader.set().head().generation) place.generation.reset();
+    const session::Expected expected = m_contents->expect(place, stat);
+    const bool is_known = expected.standing == session::Standing::known && expected.size == stat.size;
+    return is_known ? std::optional(expected.digest) : std::nullopt;
+  }
+
+  Status walk(session::SetView& view, Reservoir& chosen) {
+    NB_TRY_ASSIGN(const auto top, named(view.open_directory(m_top)));
+    NB_TRY_ASSIGN(std::vector<fs::NamedType> first, top->list());
+    std::vector<Level> levels;
+    levels.push_back({m_top, std::move(first)});
+    while (!levels.empty()) {
+      Level& at = levels.back();
+      if (at.next == at.names.size()) {
+        levels.pop_back();
+        continue;
+      }
+      const fs::NamedType entry = at.names[at.next++];
+      if (is_reserved_name(entry.name)) continue;
+      if (entry.type == fs::FileType::regular) chosen.offer(at.path, entry.name);
+      if (entry.type == fs::FileType::directory) NB_TRY(enter(view, at.path.child(entry.name), levels));
+    }
+    return {};
+  }
+
+  Status enter(session::SetView& view, RelPath path, std::vector<Level>& levels) {
+    if (!session::may_go_on()) return fail(Errc::interrupted, "");
+    const auto directory = view.open_directory(path);
+    auto names = directory ? (*directory)->list() : tl::make_unexpected(directory.error());
+    if (!names) return m_problems.tell({Errc::unreadable, names.error().sys_errno, "read " + path.str()});
+    levels.push_back({std::move(path), std::move(*names)});
+    return {};
+  }
+
+  // Looks at one that was chosen, unless what it brings is beyond the limit.
+  Status take(session::SetView& view, const RelPath& path) {
+    const auto found = view.look_at(path);
+    if (!found) return m_problems.tell(found.error());
+    NB_TRY(m_problems.tell(*found));
+    const wire::Entry& entry = found->entries.front();
+    // A file that stands for something else, as a device does where none can be made.
+    if (entry.type != fs::FileType::regular) return {};
+    if (entry.size > m_room) {
+      ++m_sample.left_out;
+      m_sample.left_out_bytes += entry.size;
+      return {};
+    }
+    m_room -= entry.size;
+    NB_TRY_ASSIGN(RelPath below_top, relative_to_top(path));
+    m_sample.chosen.push_back({view.generation(), std::move(below_top), entry.size, entry.meta.mtime,
+                               recorded(view.generation(), path, found->stats.front())});
+    return {};
+  }
+
+  [[nodiscard]] Result<RelPath> relative_to_top(const RelPath& path) const {
+    return m_top.is_root() ? path : RelPath::parse(std::string_view(path.str()).substr(m_top.str().size() + 1));
+  }
+
+  session::SetReader& m_reader;
+  const RelPath m_top;
+  std::uint64_t m_room;  // bytes that may still be chosen
+  Problems m_problems;
+  Random m_random;
+  std::unique_ptr<cache::Manifest> m_manifest;
+  std::optional<session::KnownContents> m_contents;  // where a scrub has been
+  DrillSample m_sample;
+};
+
+// A quarter of the sample is of an older generation: what is needed to go back there is seen by nobody else.
+Status choose(session::SetReader& reader, std::size_t count, Sampler& sampler) {
+  const std::uint64_t newest = reader.set().head().generation;
+  std::vector<std::uint64_t> older = reader.history.numbers();
+  std::erase(older, newest);
+  const std::size_t share = count / 4;
+  if (!older.empty() && share > 0) NB_TRY(sampler.try_add(older[below(sampler.random(), older.size())], share));
+  return sampler.add(newest, count - sampler.chosen());
+}
+
+}  // namespace
+
+Result<int> run_drill_host(const HostJob& job, session::CommandOutput& output, Clock& clock) {
+  NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
+  NB_TRY_ASSIGN(Random random, make_random());
+  Sampler sampler(reader, job, output, random);
+  const auto count = static_cast<std::size_t>(job.settings.sample);
+  if (job.settings.at) {
+    NB_TRY_ASSIGN(const wire::Moment moment, parse_when(*job.settings.at, clock.wall()));
+    NB_TRY_ASSIGN(const std::uint64_t generation, reader.generation(moment));
+    NB_TRY(sampler.add(generation, count));
+  } else {
+    NB_TRY(choose(reader, count, sampler));
+  }
+  NB_TRY(output.write(as_text(sampler.finish())));
+  return sampler.exit_code();
+}
+
+}  // namespace nb::cli

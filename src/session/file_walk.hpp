@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The regular files of a set, one after the other in protocol order, for those who read them all: scrub and heal. Holds
+// one directory open, whatever the depth; nothing is locked, so what goes meanwhile is passed over.
+#pragma once
+
+#include <functional>
+
+#include "fs/directory.hpp"
+
+namespace nb::session {
+
+enum class WalkedTree : std::uint8_t {
+  live,  // of a set: without reserved names
+  kept,  // files/ of a generation: with the anchors in it
+};
+
+struct FileWalk {
+  WalkedTree tree = WalkedTree::live;
+  RelPath after;  // begins behind this path; the root: with the first
+  // An error of either ends the walk. `visit`: the file, as its directory lists it; it need not be one any more.
+  std::function<Status(fs::Directory& directory, const RelPath& path)> visit;
+  std::function<Status(const RelPath& directory, const Error& error)> unreadable;
+};
+
+// All below `top`, on its mount alone.
+Status walk_files(fs::Directory& top, const FileWalk& walk);
+
+}  // namespace nb::session

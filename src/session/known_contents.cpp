@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/known_contents.hpp"
+
+#include "cache/sums.hpp"
+#include "txn/arrivals.hpp"
+#include "txn/history.hpp"
+#include "txn/kept_trees.hpp"
+#include "txn/small_file.hpp"
+
+namespace nb::session {
+
+KnownContents::KnownContents(txn::FileSet& set, Warn warn)
+    : m_set(set), m_signer(set.secret()), m_store(cache::ContentStore::none()) {
+  const auto path = set.control().kernel_path();
+  if (!path) return;
+  m_store = cache::ContentStore::open(*path, warn);
+  // Nothing is asked of one that would be empty.
+  if (set.control().stat_at("manifest.db")) m_manifest = cache::Manifest::open(*path, std::move(warn));
+}
+
+// Where what came with a generation is by now: where it came to, or in the files of the generation that replaced it.
+class KnownContents::Takeover {
+ public:
+  static Result<Takeover> begin(KnownContents& contents) {
+    NB_TRY_ASSIGN(txn::History history, txn::History::open(contents.m_set));
+    NB_TRY_ASSIGN(auto directory, txn::open_if_there(contents.m_set.control(), txn::k_history_name));
+    return Takeover(contents, history.numbers(), std::move(directory));
+  }
+
+  Status take(const txn::StagedRecord& record, std::uint64_t came_with, std::int64_t now_ns) {
+    NB_TRY_ASSIGN(const std::optional<fs::Stat> live, m_live.find(record.path));
+    if (live && is(*live, record)) {
+      note({std::nullopt, record.path}, *live, record, now_ns);
+      return {};
+    }
+    for (const std::uint64_t number : m_numbers) {
+      if (number <= came_with || !m_kept) continue;
+      NB_TRY_ASSIGN(const std::optional<fs::Stat> kept, m_kept->find(number, record.path));
+      if (!kept) continue;
+      if (is(*kept, record)) note({number, record.path}, *kept, record, now_ns);
+      return {};
+    }
+    return {};
+  }
+
+ private:
+  Takeover(KnownContents& contents, std::vector<std::uint64_t> numbers, std::unique_ptr<fs::Directory> history)
+      : m_contents(contents),
+        m_numbers(std::move(numbers)),
+        m_history(std::move(history)),
+        m_live(contents.m_set.root()) {
+    if (m_history) m_kept = std::make_unique<txn::KeptTrees>(*m_history);
+  }
+
+  static bool is(const fs::Stat& stat, const txn::StagedRecord& record) {
+    return stat.type == fs::FileType::regular && stat.mtime == record.mtime;
+  }
+
+  // With the size that it came with: if it has another now, at the same mtime, it is damaged.
+  void note(const FilePlace& place, fs::Stat stat, const txn::StagedRecord& record, std::int64_t now_ns) {
+    stat.size = record.size;
+    m_contents.note(place, stat, record.digest, now_ns);
+  }
+
+  KnownContents& m_contents;
+  std::vector<std::uint64_t> m_numbers;
+  std::unique_ptr<fs::Directory> m_history;
+  txn::LiveTree m_live;
+  std::unique_ptr<txn::KeptTrees> m_kept;  // null where there is no history
+};
+
+Status KnownContents::take_arrivals(std::int64_t now_ns, const txn::GoOn& go_on) {
+  NB_TRY_ASSIGN(const std::vector<std::uint64_t> lists, txn::arrival_lists(m_set.control()));
+  if (lists.empty()) return {};
+  NB_TRY_ASSIGN(Takeover takeover, Takeover::begin(*this));
+  for (const std::uint64_t generation : lists) {
+    NB_TRY(txn::for_each_arrival(m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
+      if (go_on && !go_on()) return fail(Errc::interrupted, "");
+      return takeover.take(record, generation, now_ns);
+    }));
+    m_store->flush();
+    NB_TRY(txn::drop_arrivals(m_set.control(), generation));
+  }
+  return {};
+}
+
+Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
+  const auto row = m_store->find(stat.inode);
+  const std::int64_t seen_ns = row ? row->seen_ns : 0;
+  if (m_manifest && !place.generation) {
+    const auto digest = m_manifest->find(place.path, stat);
+    if (digest) return {Standing::known, stat.size, *digest, seen_ns};
+  }
+  const auto mtime_ns = cache::to_ns(stat.mtime);
+  if (!row || !mtime_ns) return {};
+  const bool is_same_name = row->path == cache::path_number(place.path);
+  Expected expected{Standing::unknown, row->size, row->digest, seen_ns};
+  if (row->size == stat.size && row->mtime_ns == *mtime_ns) {
+    const bool is_untouched = cache::to_ns(stat.ctime) == row->ctime_ns;
+    expected.standing = is_same_name || is_untouched ? Standing::known : Standing::likely;
+  } else if (is_same_name) {
+    expected.standing = row->mtime_ns == *mtime_ns ? Standing::cut : Standing::changed;
+  }
+  return expected;
+}
+
+void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const hash::Digest& digest,
+                         std::int64_t seen_ns) {
+  const auto mtime_ns = cache::to_ns(stat.mtime);
+  const auto ctime_ns = cache::to_ns(stat.ctime);
+  if (!mtime_ns || !ctime_ns) return;
+  m_store->put(stat.inode, {cache::path_number(place.path), stat.size, *mtime_ns, *ctime_ns, digest, seen_ns});
+}
+
+// The digest of a file of several blocks follows from theirs.
+bool KnownContents::has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest) {
+  if (!m_manifest || file_bytes <= delta::k_block_bytes) return false;
+  hash::FileHasher hasher(m_signer.secret());
+  for (std::uint64_t index = 0; index < delta::pieces_in(file_bytes); ++index) {
+    const auto signed_piece = piece(path, index, file_bytes);
+    if (!signed_piece) return false;
+    for (std::uint64_t i = 0; i < signed_piece->size(); ++i) {
+      const std::size_t bytes = delta::block_bytes(file_bytes, signed_piece->first_block() + i);
+      hasher.update_block_digest(signed_piece->block(i).strong, bytes);
+    }
+  }
+  return hasher.finish() == digest;
+}
+
+std::optional<delta::SignaturePiece> KnownContents::piece(const RelPath& path, std::uint64_t index,
+                                                          std::uint64_t file_bytes) {
+  const auto blob = m_manifest ? m_manifest->piece(path, static_cast<std::uint32_t>(index)) : std::nullopt;
+  if (!blob) return std::nullopt;
+  auto decoded = delta::SignaturePiece::decode(*blob, index, file_bytes, m_signer, Errc::io);
+  return decoded ? std::optional(std::move(*decoded)) : std::nullopt;
+}
+
+}  // namespace nb::session

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// KnownDamage: the files that a scrub has found damaged, for those who transfer. A sink treats what it has of them as
+// worth nothing, so that a source that still has the content sends it anew; a source does not pass them on.
+#pragma once
+
+#include <map>
+
+#include "txn/damage.hpp"
+
+namespace nb::session {
+
+class KnownDamage {
+ public:
+  KnownDamage() = default;
+  // What is on the list of `set`. One that cannot be read says nothing: the next scrub makes it anew.
+  void add(txn::FileSet& set);
+
+  [[nodiscard]] bool empty() const { return m_files.empty(); }
+  // By any name of the inode.
+  [[nodiscard]] bool has(const fs::Stat& stat) const;
+  // After a commit: the list says where its files are now; how many there are. One that a scrub has in hands stays.
+  static std::size_t settle(txn::FileSet& set);
+
+ private:
+  std::multimap<std::uint64_t, txn::Damaged> m_files;  // by inode
+};
+
+}  // namespace nb::session

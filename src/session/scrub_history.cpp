@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/scrub_history.hpp"
+
+#include "session/source_setup.hpp"
+#include "txn/history.hpp"
+#include "txn/kept_trees.hpp"
+#include "txn/small_file.hpp"
+
+namespace nb::session {
+namespace {
+
+constexpr std::chrono::seconds k_reader_wait{60};
+
+class RecordCheck {
+ public:
+  RecordCheck(fs::Directory& history, ScrubObserver& observer)
+      : m_history(history), m_observer(observer), m_trees(history) {}
+
+  Status check(std::uint64_t number) {
+    const std::string name = ".nbackup/history/" + std::to_string(number) + "/";
+    const auto account = txn::read_account(m_history, number);
+    if (!account) return bad(name + std::string(txn::k_generation_name), account.error(), "the generation is lost");
+    if (!account->previous) return {};
+    Status told;
+    const Status read = txn::for_each_change(m_history, *account, [&](const txn::Change& change) -> Status {
+      if (!may_go_on()) return fail(Errc::interrupted, "");
+      const auto* kept = std::get_if<txn::KeptEntry>(&change);
+      if (kept != nullptr && told) told = check_kept(number, name, kept->path);
+      return told;
+    });
+    NB_TRY(told);
+    if (read || read.error().code == Errc::interrupted) return read;
+    return bad(name + std::string(txn::k_changes_name), read.error(), "what is older cannot be restored");
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return m_count; }
+
+ private:
+  Status check_kept(std::uint64_t number, const std::string& name, const RelPath& path) {
+    const auto found = m_trees.find(number, path);
+    if (found && !*found) {
+      return bad(name + "files/" + path.str(), {Errc::not_found, 0, ""}, "older generations miss it");
+    }
+    return {};
+  }
+
+  Status bad(const std::string& what, const Error& error, const std::string& means) {
+    if (error.code == Errc::interrupted) return tl::make_unexpected(error);
+    ++m_count;
+    const bool is_missing = error.code == Errc::not_found;
+    return m_observer.on_problem(
+        {Errc::damaged, error.sys_errno, what + (is_missing ? " is missing: " : ": ") + means});
+  }
+
+  fs::Directory& m_history;
+  ScrubObserver& m_observer;
+  txn::KeptTrees m_trees;
+  std::uint64_t m_count = 0;
+};
+
+}  // namespace
+
+Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, Clock& clock) {
+  NB_TRY_ASSIGN(const auto lock, txn::ReaderLock::acquire(set, k_reader_wait, clock, may_go_on));
+  NB_TRY_ASSIGN(const auto directory, txn::open_if_there(set.control(), txn::k_history_name));
+  if (!directory) return std::uint64_t{0};
+  NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));
+  RecordCheck check(*directory, observer);
+  for (const std::uint64_t number : history.numbers()) NB_TRY(check.check(number));
+  return check.count();
+}
+
+}  // namespace nb::session
