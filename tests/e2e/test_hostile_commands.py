@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+import subprocess
 import sys
 import unittest
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from support import options as opt, peer, player, tree
 from support.arena import HOST, SUPPORT, Arena
 from support.peer import Message, string, strings, varint
-from support.run import Case, Outcome
+from support.run import BINARY, Case, Outcome
 
 PROBLEM, NOTICE, COMMAND, TEXT, COMMAND_END = 5, 29, 30, 31, 32
 WORDS, CLIENT, COLUMNS, ZONE = 1, 4, 6, 8  # tags of Command
@@ -79,6 +80,15 @@ class Commands(Case):
 
 
 class ToAServer(Commands):
+    def test_who_has_closed_one_half_gets_the_whole_answer(self) -> None:
+        """The last words of the client and its end are there before the server has written anything."""
+        said = [peer.hello(), command("ls", "--recursive", "--", str(self.pool)), Message(peer.NUMBERS["goodbye"], b"")]
+        words = b"".join(peer.frame(one.encoded()) for one in said)
+        for _ in range(30):
+            served = subprocess.run([BINARY, "serve"], input=words, capture_output=True, timeout=60, check=False)
+            answer = b"".join(one.body for part in peer.frames(served.stdout) for one in part if one.type == TEXT)
+            self.assertEqual((answer, served.returncode), (b"out\nsub/\nsub/file\n", 0), served.stderr)
+
     def test_refusals(self) -> None:
         for one in [*self.words(), *self.places(), *self.rights(), *self.turns()]:
             with self.subTest(one.note):
