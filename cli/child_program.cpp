@@ -75,11 +75,12 @@ class SpawnPlan {
 
 Result<transport::PeerEnd> run_to_end(const ChildProgram& program, Clock& clock) {
   NB_TRY_ASSIGN(const Fd input, open_input(program.input));
+  // A command that hears of an interrupted run must not be ended by that interrupt. Asked before there is one: an
+  // interrupt that comes while it starts is for it.
+  bool passes_on = !session::interrupt_requested();
   NB_TRY_ASSIGN(const pid_t pid, SpawnPlan(input.get()).start(program));
   transport::Child child(pid);
   const SteadyTime began = clock.steady();
-  // A command that hears of an interrupted run must not be ended by that interrupt.
-  bool passes_on = !session::interrupt_requested();
   while (!child.wait(k_look_for_interrupt)) {
     if (passes_on && session::interrupt_requested()) {
       child.signal(SIGTERM);
