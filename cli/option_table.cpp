@@ -504,7 +504,7 @@ const CommandRow& command_row(CommandId id) {
   for (const CommandRow& row : k_commands) {
     if (row.id == id) return row;
   }
-  NB_ASSERT(!"every command has a row");
+  NB_ASSERT(false && "every command has a row");
   return k_commands.front();
 }
 
