@@ -92,5 +92,5 @@ TEST_CASE("a changed row is none", "[cache][scrub]") {
 TEST_CASE("every path is in one part", "[cache][scrub]") {
   const std::uint64_t number = path_number(nb::RelPath::parse("a/b").value());
   CHECK(number != path_number(nb::RelPath::parse("a/c").value()));
-  for (const std::uint64_t parts : {1, 2, 30, 10'000}) CHECK(part_of(number, parts) < parts);
+  for (const std::uint64_t parts : {1U, 2U, 30U, 10'000U}) CHECK(part_of(number, parts) < parts);
 }

@@ -62,7 +62,7 @@ struct Fixture {
     set.commit(2, {kept("a")});
     set.keep(3, "a");
     set.commit(3, {kept("a")});
-    for (const std::uint64_t number : {1, 2, 3}) before[number] = describe(*set.past(number));
+    for (const std::uint64_t number : {1U, 2U, 3U}) before[number] = describe(*set.past(number));
   }
   Result<MendReport> mend() { return txn::mend(world.root(), note_for(tx_id(9)), 0s, clock); }
   void check_whole() {

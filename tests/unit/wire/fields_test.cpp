@@ -114,8 +114,8 @@ TEST_CASE("open: the wish for compression is one that there is", "[wire]") {
     open.compression = code;
     return refusal<Open>(encode(open));
   };
-  for (const std::uint64_t code : {0, 1, 9, 35}) CHECK(with(code) == "accepted");
-  for (const std::uint64_t code : {2, 8, 36}) CHECK(with(code) != "accepted");
+  for (const std::uint64_t code : {0U, 1U, 9U, 35U}) CHECK(with(code) == "accepted");
+  for (const std::uint64_t code : {2U, 8U, 36U}) CHECK(with(code) != "accepted");
 }
 
 TEST_CASE("open: every field comes back", "[wire]") {
