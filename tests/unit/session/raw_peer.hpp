@@ -62,6 +62,13 @@ class RawPeer {
     }
   }
 
+  // Whether the server says nothing more and hangs up. What was sent after its end may have been read by its thread for
+  // receiving or not: the stream then ends, or is reset.
+  bool hears_no_more() {
+    const auto message = m_connection->receive();
+    return message ? !message->has_value() : message.error().code == Errc::connection_lost;
+  }
+
   transport::ByteStream& stream() { return *m_stream; }
   // Half-closes once everything sent has been written.
   void finish() { m_connection->finish_sending(); }
