@@ -12,17 +12,25 @@
 namespace nb::txn {
 namespace {
 
-// The newest lists stay, whole, as far as there is room for them.
-Status drop_excess(fs::Directory& arrivals) {
+constexpr std::uint64_t k_look_every = 16;
+constexpr std::uint64_t k_large_log_bytes = std::uint64_t{1} << 20;
+
+Result<std::vector<std::uint64_t>> rising_numbers(const fs::Directory& arrivals) {
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, arrivals.list());
   std::vector<std::uint64_t> numbers;
   for (const fs::NamedType& each : names) {
     if (const auto number = parse_u64(each.name)) numbers.push_back(*number);
   }
-  std::sort(numbers.rbegin(), numbers.rend());
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// The newest lists stay, whole, as far as there is room for them.
+Status drop_excess(fs::Directory& arrivals) {
+  NB_TRY_ASSIGN(const std::vector<std::uint64_t> numbers, rising_numbers(arrivals));
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::string name = std::to_string(numbers[i]);
+    const std::string name = std::to_string(numbers[numbers.size() - 1 - i]);
     NB_TRY_ASSIGN(const std::optional<fs::Stat> stat, find_name(arrivals, name));
     bytes += stat ? stat->size : 0;
     // The one that has just come is kept in any case.
@@ -40,19 +48,14 @@ Status keep_arrivals(fs::Directory& control, fs::Directory& stage, std::uint64_t
   NB_TRY_ASSIGN(const auto arrivals, open_or_create_directory(control, k_arrivals_name));
   NB_FAILPOINT("txn.cleanup.arrivals");
   NB_TRY(stage.rename(k_log_name, *arrivals, std::to_string(generation), fs::RenameMode::replace));
-  return drop_excess(*arrivals);
+  // Looking through thousands of small ones every time would be felt.
+  const bool is_time = generation % k_look_every == 0 || log->size > k_large_log_bytes;
+  return is_time ? drop_excess(*arrivals) : Status();
 }
 
 Result<std::vector<std::uint64_t>> arrival_lists(const fs::Directory& control) {
-  std::vector<std::uint64_t> numbers;
   NB_TRY_ASSIGN(const auto arrivals, open_if_there(control, k_arrivals_name));
-  if (!arrivals) return numbers;
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, arrivals->list());
-  for (const fs::NamedType& each : names) {
-    if (const auto number = parse_u64(each.name)) numbers.push_back(*number);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
+  return arrivals ? rising_numbers(*arrivals) : std::vector<std::uint64_t>();
 }
 
 Status for_each_arrival(const fs::Directory& control, std::uint64_t generation,

@@ -16,7 +16,7 @@
 namespace nb::txn {
 
 inline constexpr std::string_view k_arrivals_name = "arrivals";
-// More than that is not kept.
+// More than that is not kept for long: it is looked for after a large list, and every so many generations.
 inline constexpr std::size_t k_most_arrival_lists = 4096;
 inline constexpr std::uint64_t k_most_arrival_bytes = std::uint64_t{256} << 20;
 

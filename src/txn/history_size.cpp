@@ -12,7 +12,7 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_magic = "nbackup sizes";
-constexpr std::uint64_t k_version = 1;
+constexpr std::uint64_t k_version = 2;
 constexpr std::string_view k_sizes_new_name = "sizes.new";
 
 // What is below one directory, by opening each by its path, so that depth costs no descriptors.
@@ -33,7 +33,7 @@ class Walk {
 
  private:
   bool look_into(const RelPath& path, std::vector<RelPath>& open) {
-    const auto directory = path.is_root() ? m_top.reopen() : m_top.open_directory_path(path);
+    const auto directory = m_top.open_directory_path(path);
     const auto names = directory ? (*directory)->list() : tl::make_unexpected(directory.error());
     if (!names) return true;
     if (names->size() > m_left) return false;
@@ -59,95 +59,122 @@ class Walk {
   std::map<std::uint64_t, std::uint64_t> m_seen;  // names of inodes that have several
 };
 
-std::vector<SizeRow> read_sizes(const fs::Directory& history) {
+Sizes read_sizes(const fs::Directory& history) {
   const auto file = history.open_file(k_sizes_name, fs::OpenMode::read);
   const auto stat = file ? (*file)->stat() : tl::make_unexpected(file.error());
   if (!stat) return {};
   RecordCursor cursor(**file, 0, stat->size);
   const auto record = cursor.next();
   if (!record || !*record) return {};
-  return decode_sizes(**record).value_or(std::vector<SizeRow>());
+  return decode_sizes(**record).value_or(Sizes());
 }
 
 // Not synced: one that is lost costs nothing but looking.
-Status write_sizes(fs::Directory& history, const std::vector<SizeRow>& rows) {
+Status write_sizes(fs::Directory& history, const Sizes& sizes) {
   NB_TRY(remove_if_there(history, k_sizes_new_name));
   NB_TRY_ASSIGN(auto file, history.create_file(k_sizes_new_name));
   RecordWriter writer(std::move(file), 0);
-  NB_TRY(writer.append(encode(rows)));
+  NB_TRY(writer.append(encode(sizes)));
   NB_TRY(writer.flush());
   return history.rename(k_sizes_new_name, history, k_sizes_name, fs::RenameMode::replace);
 }
 
-// What is known of a generation, or what looking at it shows; nothing if that is too much. The oldest has no list and
-// keeps nothing.
+// The kept generations, oldest first. After a commit they are those that were known and the live one: thousands need
+// not be listed.
+Result<std::vector<std::uint64_t>> numbers_of(FileSet& set, const fs::Directory& history, const Sizes& known) {
+  const std::uint64_t live = set.head().generation;
+  if (known.is_whole && !known.rows.empty()) {
+    std::vector<std::uint64_t> numbers;
+    for (const SizeRow& row : known.rows) numbers.push_back(row.number);
+    if (numbers.back() == live) return numbers;
+    const auto account = read_account(history, live);
+    if (account && account->previous == numbers.back()) {
+      numbers.push_back(live);
+      return numbers;
+    }
+  }
+  NB_TRY_ASSIGN(const History all, History::open(set));
+  return all.numbers();
+}
+
+// What is known of a generation, or what looking at it shows; nothing if that is too much.
 Result<std::optional<SizeRow>> row_of(const fs::Directory& history, std::uint64_t number,
-                                      const std::vector<SizeRow>& known, std::uint64_t& entries_left) {
+                                      const std::map<std::uint64_t, SizeRow>& known, std::uint64_t& entries_left) {
+  const auto found = known.find(number);
+  if (found != known.end()) return std::optional(found->second);
   NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
-  NB_TRY_ASSIGN(const auto changes, find_name(*directory, k_changes_name));
-  SizeRow row{number, changes ? ident_of(*changes) : Ident{}, 0};
-  const auto same = [&row](const SizeRow& each) { return each.number == row.number && each.changes == row.changes; };
-  const auto found = std::find_if(known.begin(), known.end(), same);
-  if (found != known.end()) return std::optional(*found);
   NB_TRY_ASSIGN(const auto files, open_if_there(*directory, k_files_name));
-  if (!changes || !files) return std::optional(row);
+  if (!files) return std::optional(SizeRow{number, 0});
   const auto bytes = Walk(*files, entries_left).bytes();
   if (!bytes) return std::optional<SizeRow>();
-  row.bytes = *bytes;
-  return std::optional(row);
+  return std::optional(SizeRow{number, *bytes});
 }
 
 }  // namespace
 
-Bytes encode(const std::vector<SizeRow>& rows) {
+Bytes encode(const Sizes& sizes) {
   Bytes bytes;
   ByteWriter out(bytes);
   out.string(k_magic);
   out.varint(k_version);
-  out.varint(rows.size());
-  for (const SizeRow& row : rows) {
+  out.varint(sizes.is_whole ? 1 : 0);
+  out.varint(sizes.rows.size());
+  for (const SizeRow& row : sizes.rows) {
     out.varint(row.number);
-    put(out, row.changes);
     out.varint(row.bytes);
   }
   return bytes;
 }
 
-Result<std::vector<SizeRow>> decode_sizes(ByteView data) {
+Result<Sizes> decode_sizes(ByteView data) {
   ByteReader in(data, Errc::bad_set, "sizes");
   NB_TRY_ASSIGN(const std::string magic, in.string(k_magic.size()));
   NB_TRY_ASSIGN(const std::uint64_t version, in.varint());
   if (magic != k_magic || version != k_version) return in.bad("of another kind");
+  NB_TRY_ASSIGN(const std::uint64_t is_whole, in.varint());
+  if (is_whole > 1) return in.bad("neither whole nor not");
   NB_TRY_ASSIGN(const std::uint64_t count, in.varint());
-  std::vector<SizeRow> rows;
+  Sizes sizes{is_whole == 1, {}};
   for (std::uint64_t i = 0; i < count; ++i) {
     SizeRow row;
     NB_TRY_ASSIGN(row.number, in.varint());
-    NB_TRY_ASSIGN(row.changes, get_ident(in));
     NB_TRY_ASSIGN(row.bytes, in.varint());
-    rows.push_back(row);
+    sizes.rows.push_back(row);
   }
   if (!in.at_end()) return in.bad("too long");
-  return rows;
+  return sizes;
 }
 
 Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t most_entries) {
-  NB_TRY_ASSIGN(const History history, History::open(set));
-  NB_TRY_ASSIGN(const auto directory, open_if_there(set.control(), k_history_name));
-  if (!directory) return std::optional(HistorySize{});
-  const std::vector<SizeRow> known = read_sizes(*directory);
-  std::vector<SizeRow> rows;
-  HistorySize size;
-  for (const std::uint64_t number : history.numbers()) {
-    NB_TRY_ASSIGN(const auto row, row_of(*directory, number, known, most_entries));
+  NB_TRY_ASSIGN(const auto history, open_if_there(set.control(), k_history_name));
+  if (!history) return std::optional(HistorySize{});
+  const Sizes before = read_sizes(*history);
+  NB_TRY_ASSIGN(const std::vector<std::uint64_t> numbers, numbers_of(set, *history, before));
+  std::map<std::uint64_t, SizeRow> known;
+  for (const SizeRow& each : before.rows) known.emplace(each.number, each);
+  Sizes sizes{true, {}};
+  HistorySize total;
+  for (const std::uint64_t number : numbers) {
+    NB_TRY_ASSIGN(const auto row, row_of(*history, number, known, most_entries));
     if (!row) return std::optional<HistorySize>();
-    rows.push_back(*row);
-    size.bytes += row->bytes;
-    ++size.generations;
+    sizes.rows.push_back(*row);
+    total.bytes += row->bytes;
+    ++total.generations;
   }
   // A read-only or full disk is no reason to know less.
-  if (rows != known) static_cast<void>(write_sizes(*directory, rows));
-  return std::optional(size);
+  if (sizes != before) static_cast<void>(write_sizes(*history, sizes));
+  return std::optional(total);
+}
+
+void forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers) {
+  const Sizes before = read_sizes(history);
+  Sizes sizes{false, before.rows};
+  std::erase_if(sizes.rows, [&](const SizeRow& row) {
+    return std::find(numbers.begin(), numbers.end(), row.number) != numbers.end();
+  });
+  if (sizes == before) return;
+  // On a full disk all is forgotten.
+  if (!write_sizes(history, sizes)) static_cast<void>(remove_if_there(history, k_sizes_name));
 }
 
 }  // namespace nb::txn

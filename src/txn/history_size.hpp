@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much space the history of a set takes. Each generation is looked through once: what was found stands in
-// history/sizes (docs/formats.md) and holds as long as the generation's list of changes is the same file, which
-// dropping a neighbour replaces. The record is a hint: where it is missing or damaged the looking is done again.
+// history/sizes (docs/formats.md) until a neighbour is dropped. After a commit only the new generation is looked at,
+// however many there are. The record is a hint: where it is missing or damaged the looking is done again.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,25 @@ struct HistorySize {
 // What is remembered of one generation.
 struct SizeRow {
   std::uint64_t number = 0;
-  Ident changes;  // its list
   std::uint64_t bytes = 0;
   friend bool operator==(const SizeRow&, const SizeRow&) = default;
 };
+struct Sizes {
+  bool is_whole = false;      // no generation is missing between the first and the last
+  std::vector<SizeRow> rows;  // rising
+  friend bool operator==(const Sizes&, const Sizes&) = default;
+};
 
-Bytes encode(const std::vector<SizeRow>& rows);
+Bytes encode(const Sizes& sizes);
 // Errc::bad_set.
-Result<std::vector<SizeRow>> decode_sizes(ByteView data);
+Result<Sizes> decode_sizes(ByteView data);
 
 // Of a set that the caller has the writer's lock of, with no interrupted commit. Files that have a name elsewhere, in
 // the live tree or in another generation, take nothing; what cannot be looked into takes nothing either. Nothing is
 // returned where more than `most_entries` would have to be looked at.
 Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t most_entries);
+
+// Before these generations change or go; the writer's lock is held.
+void forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers);
 
 }  // namespace nb::txn

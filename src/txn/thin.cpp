@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "txn/apply_lock.hpp"
 #include "txn/history.hpp"
+#include "txn/history_size.hpp"
 #include "txn/prepare.hpp"
 #include "txn/small_file.hpp"
 #include "txn/stage.hpp"
@@ -239,6 +240,7 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
   for (const ThinRun& run : runs) survivors.push_back(run.survivor);
   if (history.numbers().empty()) return report;
   NB_TRY_ASSIGN(Places places, Places::open(set));
+  forget_sizes(*places.history, survivors);
   while (!runs.empty()) {
     const Status done = Batch(set, clock, places, options).drop(runs, report);
     if (done) continue;

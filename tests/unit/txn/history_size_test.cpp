@@ -6,6 +6,7 @@
 #include "past_world.hpp"
 #include "txn/history.hpp"
 #include "txn/small_file.hpp"
+#include "txn/thin.hpp"
 #include "unit/fs/world.hpp"
 
 namespace nb::txn::test {
@@ -40,9 +41,7 @@ void make_history(Fixture& at) {
   at.set.commit(3, {kept("large"), absent("larger")});
 }
 
-std::vector<SizeRow> sample() {
-  return {{0, {}, 0}, {7, {fs::FileType::regular, 99, 300, {1'700'000'000, 5}}, std::uint64_t{1} << 40}};
-}
+Sizes sample() { return {true, {{0, 0}, {7, std::uint64_t{1} << 40}}}; }
 
 }  // namespace
 
@@ -64,19 +63,46 @@ TEST_CASE("several names of one file in a generation count once", "[txn][history
   CHECK(measured(at).bytes == 2 * k_block);
 }
 
-TEST_CASE("a generation is looked through once, and again when its list is another", "[txn][history]") {
+TEST_CASE("a generation is looked through once, and again when it was to change", "[txn][history]") {
   Fixture at;
   make_history(at);
   CHECK_FALSE(measure_history(at.set.set(), 3).value());
   CHECK(measured(at).bytes == 7 * k_block);
   CHECK(measure_history(at.set.set(), 0).value() == HistorySize{7 * k_block, 3});
-  // What is put there by hand is not seen until a neighbour is dropped.
+  // What is put there by hand is not seen.
   REQUIRE(write_new_file(*at.set.files(2), "more", as_bytes(content(1))));
   CHECK(measured(at).bytes == 7 * k_block);
-  const auto second = at.set.directory_of(2);
-  REQUIRE(write_new_file(*second, "changes.new", read_small_file(*second, k_changes_name).value()));
-  REQUIRE(second->rename("changes.new", *second, k_changes_name, fs::RenameMode::replace));
+  forget_sizes(*history_of(at), {3});
+  CHECK(measured(at).bytes == 7 * k_block);
+  forget_sizes(*history_of(at), {2});
   CHECK(measured(at).bytes == 8 * k_block);
+}
+
+TEST_CASE("after a commit only its generation is looked at", "[txn][history]") {
+  Fixture at;
+  make_history(at);
+  CHECK(measured(at) == HistorySize{7 * k_block, 3});
+  at.set.keep(4, "larger");
+  at.set.commit(4, {kept("larger")});
+  // It would be seen if all were listed.
+  REQUIRE(history_of(at)->create_directory("0"));
+  CHECK(measure_history(at.set.set(), 1).value()->generations == 4);
+  // Two that came unseen are found by listing.
+  at.set.file("e", content(1));
+  at.set.commit(5, {absent("e")});
+  at.set.keep(6, "e");
+  at.set.commit(6, {kept("e")});
+  CHECK(measured(at) == HistorySize{8 * k_block, 7});
+}
+
+TEST_CASE("what is dropped is no longer counted", "[txn][history]") {
+  Fixture at;
+  make_history(at);
+  CHECK(measured(at) == HistorySize{7 * k_block, 3});
+  SystemClock clock;
+  const auto lock = WriterLock::acquire(at.set.set(), note_for(tx_id(1)), std::chrono::seconds(0), clock).value();
+  REQUIRE(drop_generations(at.set.set(), *lock, clock, {1}));
+  CHECK(measured(at) == HistorySize{0, 2});
 }
 
 TEST_CASE("a record of sizes that is damaged or cannot be written is done without", "[txn][history]") {
