@@ -22,12 +22,14 @@ class Case:
     source: str
     rsync: tuple[str, ...]                     # sets of flags
     others: tuple[str, ...] = ("scp", "tar")   # scp, scp-old, tar, cat, cat-null
-    operation: str = "push"                    # push, pull or verify
+    operation: str = "push"                    # push, pull, verify or restore
     route: str = "loopback"
     seeded: bool = False                       # the destination has the state before the change
     change: str = ""                           # a key of sources.CHANGES, done after seeding
     rested: bool = False                       # the same command has run once before, and changed nothing either
     nbackup: tuple[str, ...] = ()              # flags
+    also: tuple[str, ...] = ()                 # those of one more row of nbackup
+    pool: str = ""                             # comes from a file set with two generations, that change between them
     after: str = ""                            # goes on where that case ended, if both are run
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -36,6 +38,9 @@ FILES = ("scp-old", "tar")  # for many files scp's old protocol costs less
 CATS = ("scp", "tar", "cat", "cat-null")
 DELETE = ("--delete", "--max-delete=-1")
 ZSTD = "-a -z --zc=zstd"
+POOL = "-a --exclude=/.nbackup"
+OLD = ("--at", "1")
+RESTORES = {"scp, tar": "copy a tree as it is; see pull"}
 
 CASES = (
     Case("bulk", "first push, 1 GiB of random data", "bulk", ("-a", "-a -W --inplace"), CATS),
@@ -57,6 +62,10 @@ CASES = (
     Case("pull-bulk", "pull, 1 GiB of random data", "bulk", BARE, CATS, operation="pull"),
     Case("pull-text", "pull, 512 MiB of log lines", "text", ("-a", ZSTD), CATS, operation="pull"),
     Case("pull-small", "pull, 50,000 files of 0.3-9 KB", "small", ("-a", ZSTD), FILES, operation="pull"),
+    Case("restore-small", "restore, 50,000 files, one in ten changed since generation 1", "small", (POOL,), (),
+         operation="restore", pool="rewrite", also=OLD, skipped=RESTORES),
+    Case("restore-image", "restore, 1 GiB image, 1 % of its pages changed since generation 1", "bulk", (POOL,), (),
+         operation="restore", pool="pages", also=OLD, skipped=RESTORES),
     Case("verify-bulk", "verify, 1 GiB of random data", "bulk", ("-anci --delete",), (), operation="verify",
          seeded=True, skipped={"scp": "cannot compare", "tar": "compares (tar -d) with everything sent"}),
     Case("verify-small", "verify, 50,000 files of 0.3-9 KB", "small", ("-anci --delete",), (), operation="verify",
@@ -77,6 +86,7 @@ GROUPS = {
     "push": ("bulk", "text", "small", "tiny", "unchanged"),
     "update": ("unchanged", "image", "insert", "rename-image", "rename-dir"),
     "pull": ("pull-bulk", "pull-text", "pull-small"),
+    "restore": ("restore-small", "restore-image"),
     "verify": ("verify-bulk", "verify-small"),
     "link": tuple(case.name for case in CASES if case.name.startswith("link")),
     "delay": ("delay-small", "delay-bulk"),

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
@@ -23,6 +25,15 @@ _WORDS = ("connection session request worker buffer index table segment cache qu
 _SERVICES = ("kernel sshd cron nginx postgres systemd dhcpd smartd postfix/smtpd named").split()
 
 
+@dataclass
+class Pool:
+    """A file set with two generations, and what each of them is."""
+
+    path: Path
+    first: Path
+    newest: Path
+
+
 class Sources:
     """All source directories below one work directory."""
 
@@ -32,6 +43,7 @@ class Sources:
         self._made: set[str] = set()
         self._changed: dict[Path, float] = {}
         self._version = 0
+        self._pools: dict[str, Pool] = {}
         self._unsynced = False
 
     def get(self, name: str) -> Path:
@@ -45,6 +57,20 @@ class Sources:
             self._changed[root] = time.monotonic()
             self._unsynced = True
         return root
+
+    def pool(self, name: str, how: str, push: Callable[[Path, Path], None]) -> Pool:
+        """A source and a copy of it after one of CHANGES, as the two generations of a set; push(source, set) makes one."""
+        key = f"{name}-{how}"
+        if key not in self._pools:
+            pool = Pool(self.work / f"pool-{key}", self.get(name), self.work / f"later-{key}")
+            subprocess.run(["cp", "-a", str(pool.first), str(pool.newest)], check=True)
+            self.change(pool.newest, how)
+            self.settle(pool.newest)
+            for generation in (pool.first, pool.newest):
+                push(generation, pool.path)
+            self._unsynced = True
+            self._pools[key] = pool
+        return self._pools[key]
 
     def settle(self, root: Path) -> None:
         """Waits until what was last changed there is old enough for a cache."""
@@ -154,6 +180,15 @@ def _insert_front(root: Path, rng: random.Random) -> None:
     fresh.rename(path)
 
 
+def _rewrite(root: Path, rng: random.Random) -> None:
+    """One file in ten, chosen at random, gets other bytes of the same length, written as an editor does."""
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    for path in rng.sample(files, max(1, len(files) // 10)):
+        fresh = path.with_name("rewrite.new")
+        fresh.write_bytes(rng.randbytes(path.stat().st_size))
+        fresh.rename(path)
+
+
 def _rename(root: Path, _rng: random.Random) -> None:
     """The only thing in the source gets another name, and its old one the time after."""
     entry = next(root.iterdir())
@@ -181,4 +216,5 @@ CHANGES: dict[str, Callable[[Path, random.Random], None]] = {
     "pages": _change_pages,
     "insert": _insert_front,
     "rename": _rename,
+    "rewrite": _rewrite,
 }

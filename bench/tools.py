@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools that are compared: how each is told to push, pull and verify a directory, and what it is expected to keep.
+"""The tools that are compared: how each is told to push, pull, verify and restore a directory, and what it is expected to keep.
 
 Each command leaves its destination equal to its source, under the same path. Those that do not sync by themselves say
 so (`syncs`), and the bench does it for them within their time.
@@ -35,6 +35,10 @@ class Tool:
     def verify(self, source: Path, target: Path, route: Route) -> list[str]:
         raise NotImplementedError
 
+    def restore(self, pool: Path, target: Path, route: Route) -> list[str]:
+        """From a file set of nbackup."""
+        raise NotImplementedError
+
     def seed(self, source: Path, target: Path, _route: Route, _home: Path) -> None:
         """The state before a run that updates. Any copy with all metadata will do."""
         subprocess.run(["cp", "-a", "--reflink=never", str(source), str(target)], check=True)
@@ -60,6 +64,9 @@ class Nbackup(Tool):
     def verify(self, source: Path, target: Path, route: Route) -> list[str]:
         return [*self._words("verify", route), f"{source}/", f"{HOST}:{target}"]
 
+    def restore(self, pool: Path, target: Path, route: Route) -> list[str]:
+        return [*self._words("restore", route), *self.flags, f"{HOST}:{pool}", str(target)]
+
     def seed(self, source: Path, target: Path, route: Route, home: Path) -> None:
         gauge.run(gauge.Job(self.push(source, target, route), home, route))
 
@@ -77,7 +84,7 @@ class Rsync(Tool):
     def pull(self, source: Path, target: Path, route: Route) -> list[str]:
         return [*self._words(route), f"{HOST}:{source}/", f"{target}/"]
 
-    verify = push
+    verify, restore = push, pull
 
 
 class Scp(Tool):
