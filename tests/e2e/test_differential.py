@@ -16,20 +16,14 @@ from pathlib import Path
 from support import tree
 from support.gen import Forest, Kinds, make_tree
 from support.loopfs import Tmpfs
-from support.run import FULL, Case, Outcome, clone
+from support.run import Case, Outcome, chosen_seeds, clone
 
 ALL_SEEDS = range(300)
-SAMPLE = 40
+SAMPLE = sorted(random.Random(1).sample(ALL_SEEDS, 40))
 # Failures of rsync itself that nbackup does not share: default ACLs of names that were just replaced by something that
 # is no directory, and a generator that gives up when a hard link must replace a filled directory.
 RSYNC_FAULTS = (b"ACL_TYPE_DEFAULT", b"protocol incompatibility", b"errors with program diagnostics")
 PATTERNS = ("*.tmp", "*.o", "doc*", "/f*", "x-*/", "*1*", "*[0-5].txt", ".hidden", "Img ?*", "**.jpg", "/doc*/", "f??")
-
-
-def chosen_seeds() -> list[int]:
-    if named := os.environ.get("NB_SEEDS"):
-        return [int(seed) for seed in named.split(",")]
-    return list(ALL_SEEDS) if FULL else sorted(random.Random(1).sample(ALL_SEEDS, SAMPLE))
 
 
 class Scenario:
@@ -67,7 +61,7 @@ class Differential(Case):
             self.skipTest("no rsync")
 
     def test_scenarios(self) -> None:
-        for seed in chosen_seeds():
+        for seed in chosen_seeds(SAMPLE, ALL_SEEDS):
             scenario = Scenario(seed)
             with self.subTest(scenario=str(scenario)):
                 self._run(scenario)

@@ -12,7 +12,7 @@ from support import options as opt
 from support import tree
 from support.crash import listed_failpoints
 from support.gen import make_tree
-from support.run import FULL, Case, remove_tree
+from support.run import Case, chosen_seeds, remove_tree
 
 
 class Pushing(Case):
@@ -159,14 +159,14 @@ class AppendOnly(Pushing):
 
 
 class ByChance(Case):
-    """Seeded histories of every kind of change, with prunes, pushes without history, rollbacks and deaths on the way:
-    after each step every generation that is kept restores as the copy that was made of it says."""
+    """Seeded histories of every kind of change, with prunes, pushes without history, rollbacks and deaths in each of
+    them: after each step every generation that is kept restores as the copy that was made of it says. NB_SEEDS=0-99 runs
+    just these."""
 
-    SEEDS = range(200) if FULL else range(4)
     STEPS = 7
 
     def test_every_kept_generation_restores(self) -> None:
-        for seed in self.SEEDS:
+        for seed in chosen_seeds(range(4), range(2000)):
             with self.subTest(seed=seed):
                 self._history(seed)
 
@@ -181,23 +181,32 @@ class ByChance(Case):
             if step:
                 forest.mutate(rng.randrange(1, 12))
             options = ["--no-history"] if step > 1 and rng.random() < 0.2 else []
-            command = ("push", "--delete", "--max-delete", "-1", *options, f"{source}/", pool)
-            if rng.random() < 0.3:
-                self.world.run(*command, failpoint=f"{rng.choice(self._points())}=abort@{rng.randrange(1, 4)}")
-            self.run_ok(*command)
+            self._run(rng, "push", "--delete", "--max-delete", "-1", *options, f"{source}/", pool)
             trees[max(self._numbers(pool))] = tree.snapshot(source)
             if rng.random() < 0.3:
-                self.run_ok("prune", "--keep-last", str(rng.randrange(1, 5)), pool)
+                self._run(rng, "prune", *self._policy(rng), pool)
             if rng.random() < 0.2:
                 self._roll_back(pool, rng, trees)
             self._judge(pool, base / "back", trees)
         remove_tree(base)
 
+    def _run(self, rng: random.Random, *command: str | Path) -> None:
+        """To its end, after it has perhaps died on the way."""
+        if rng.random() < 0.3:
+            self.world.run(*command, failpoint=f"{rng.choice(self._points())}=abort@{rng.randrange(1, 4)}")
+        self.run_ok(*command)
+
+    @staticmethod
+    def _policy(rng: random.Random) -> tuple[str, ...]:
+        count = str(rng.randrange(1, 5))
+        return rng.choice((("--keep-last", count), ("--keep-last", count), ("--keep-hourly", count),
+                           ("--keep-daily", count, "--keep-last", "2"), ("--keep-within", count + "s")))
+
     def _roll_back(self, pool: Path, rng: random.Random, trees: dict[int, tree.Tree]) -> None:
         """And forth, so that the next push starts from what the source had."""
         numbers = [number for number in self._numbers(pool) if number in trees]
         to = rng.choice(numbers)
-        self.run_ok("rollback", pool, "--to", str(to))
+        self._run(rng, "rollback", pool, "--to", str(to))
         trees[max(self._numbers(pool))] = trees[to]
 
     @staticmethod

@@ -18,6 +18,7 @@ import time
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable
 
 from . import tree
 from .sshd import HOST, Sshd
@@ -40,6 +41,14 @@ shift
 unset NBACKUP_FAILPOINT NBACKUP_FAILPOINT_LOG
 """
 FAKE_RSH = FAKE_RSH_BEGIN + 'exec /bin/sh -c "$*"\n'
+
+
+def chosen_seeds(sample: Iterable[int], full: Iterable[int]) -> list[int]:
+    """What NB_SEEDS names (17,99,200-299), else all with NB_FULL=1, else the sample."""
+    if named := os.environ.get("NB_SEEDS"):
+        pairs = [(first, last or first) for first, _, last in (word.partition("-") for word in named.split(","))]
+        return [seed for first, last in pairs for seed in range(int(first), int(last) + 1)]
+    return list(full if FULL else sample)
 
 
 def libssh_line() -> str:
