@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/bare_directories.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 
 #include "cache/sums.hpp"
@@ -22,10 +20,6 @@ constexpr const char* k_insert =
 
 // Short, and so not certain: the sum of a row covers the name itself.
 std::int64_t space_of(const std::string& file_system) { return to_signed(hash::check_of(as_bytes(file_system))); }
-
-bool is_in_transaction(Connection& connection) {
-  return ::sqlite3_get_autocommit(connection.database().getHandle()) == 0;
-}
 
 }  // namespace
 
@@ -105,7 +99,7 @@ void BareDirectories::add(Space& space, const Row& row) {
 void BareDirectories::flush() {
   if (m_pending == 0) return;
   m_store->with([this](Connection& connection) {
-    if (is_in_transaction(connection)) return write(connection);
+    if (connection.is_in_transaction()) return write(connection);
     SQLite::Transaction transaction(connection.database(), SQLite::TransactionBehavior::IMMEDIATE);
     write(connection);
     transaction.commit();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/content_store.hpp"
 
-#include <sqlite3.h>
-
 #include <array>
 
 #include "cache/sums.hpp"
@@ -10,7 +8,6 @@
 namespace nb::cache {
 namespace {
 
-constexpr std::size_t k_batch_changes = 4096;
 constexpr std::uint64_t k_path_bits = ~std::uint64_t{0} >> 1;  // SQLite's integers are signed
 
 constexpr std::array<const char*, k_content_schema_version> k_migrations{R"sql(
@@ -61,7 +58,7 @@ std::uint64_t path_number(const RelPath& path) { return hash::check_of(as_bytes(
 
 std::uint64_t part_of(std::uint64_t path_number, std::uint64_t parts) { return path_number % parts; }
 
-ContentStore::ContentStore(std::unique_ptr<Store> store) : m_store(std::move(store)) {}
+ContentStore::ContentStore(std::unique_ptr<Store> store) : m_store(std::move(store)), m_batch(*m_store) {}
 
 ContentStore::~ContentStore() { flush(); }
 
@@ -74,27 +71,7 @@ std::unique_ptr<ContentStore> ContentStore::none() {
   return std::unique_ptr<ContentStore>(new ContentStore(std::make_unique<Store>()));
 }
 
-// One transaction for many changes: it is begun by the first, and ended by end_batch().
-template <class Work>
-void ContentStore::write(const Work& work) {
-  m_store->with([&](Connection& connection) {
-    if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
-      connection.database().exec("BEGIN IMMEDIATE");
-    }
-    work(connection);
-    if (++m_batch >= k_batch_changes) end_batch(connection);
-  });
-}
-
-void ContentStore::end_batch(Connection& connection) {
-  m_batch = 0;
-  connection.rest();
-  if (::sqlite3_get_autocommit(connection.database().getHandle()) == 0) connection.database().exec("COMMIT");
-}
-
-void ContentStore::flush() {
-  m_store->with([this](Connection& connection) { end_batch(connection); });
-}
+void ContentStore::flush() { m_batch.flush(); }
 
 std::optional<Content> ContentStore::find(std::uint64_t inode) {
   std::optional<Content> found;
@@ -108,7 +85,7 @@ std::optional<Content> ContentStore::find(std::uint64_t inode) {
 }
 
 void ContentStore::put(std::uint64_t inode, const Content& content) {
-  write([&](Connection& connection) {
+  m_batch.add([&](Connection& connection) {
     SQLite::Statement& insert = connection.statement(
         "INSERT OR REPLACE INTO contents(inode, path, size, mtime_ns, ctime_ns, digest, seen_ns, sum)"
         " VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
@@ -137,7 +114,7 @@ void ContentStore::for_each_of(const std::function<bool(const Content&)>& is_wan
 }
 
 void ContentStore::forget_unseen(std::int64_t seen_ns, std::uint64_t part, std::uint64_t parts) {
-  write([&](Connection& connection) {
+  m_batch.add([&](Connection& connection) {
     SQLite::Statement& remove = connection.statement("DELETE FROM contents WHERE seen_ns < ? AND path % ? = ?");
     remove.bind(1, seen_ns);
     remove.bind(2, to_signed(parts));

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/rel_path.hpp"
-#include "cache/store.hpp"
+#include "cache/batch.hpp"
 #include "fs/stat.hpp"
 #include "hash/digest.hpp"
 
@@ -58,12 +58,9 @@ class ContentStore {
 
  private:
   explicit ContentStore(std::unique_ptr<Store> store);
-  template <class Work>
-  void write(const Work& work);
-  void end_batch(Connection& connection);
 
   std::unique_ptr<Store> m_store;
-  std::size_t m_batch = 0;  // changes in the open transaction
+  Batch m_batch;
 };
 
 }  // namespace nb::cache

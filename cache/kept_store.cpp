@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/kept_store.hpp"
 
-#include <sqlite3.h>
-
 #include <array>
 
 #include "cache/kept_rows.hpp"
@@ -10,8 +8,6 @@
 
 namespace nb::cache {
 namespace {
-
-constexpr std::size_t k_batch_changes = 4096;
 
 // Of rows of a generation that may not come to be, `writing` tells that there are some.
 constexpr std::array<const char*, k_kept_schema_version> k_migrations{R"sql(
@@ -39,7 +35,10 @@ constexpr StoreTexts k_texts{
 }  // namespace
 
 KeptStore::KeptStore(std::unique_ptr<Store> store, std::uint64_t generation, Warn warn)
-    : m_store(std::move(store)), m_present(to_signed(generation)), m_warn(std::move(warn)) {}
+    : m_store(std::move(store)),
+      m_batch(*m_store, [this](Connection& connection) { tell_writing(connection); }),
+      m_present(to_signed(generation)),
+      m_warn(std::move(warn)) {}
 
 KeptStore::~KeptStore() = default;
 
@@ -62,7 +61,7 @@ void KeptStore::check_rows(Use use) {
     const std::vector<RowKey> damaged = damaged_rows(connection, m_present);
     found = damaged.size();
     if (use == Use::write) remove_rows(connection, damaged);
-    end_batch(connection);
+    m_batch.end(connection);
   });
   if (found == 0 || !m_warn) return;
   m_warn(std::string(k_texts.damage_is) + " in " + m_store->shown_path() + " was damaged, " + std::to_string(found) +
@@ -86,25 +85,15 @@ fs::Xattrs KeptStore::find(const RelPath& path, fs::FileType type) {
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
-// One transaction for many changes: it is begun by the first, and ended by end_batch(). Each one tells anew that this
-// run writes: a file that was damaged in the middle of it, and begun again, has forgotten that.
 template <class Work>
 void KeptStore::write(const Work& work) {
   m_wrote |= m_store->usable();
-  m_store->with([&](Connection& connection) {
-    if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
-      connection.database().exec("BEGIN IMMEDIATE");
-      exec_with(connection, "INSERT OR REPLACE INTO run(id, writing) VALUES(1, ?)", next());
-    }
-    work(connection);
-    if (++m_batch >= k_batch_changes) end_batch(connection);
-  });
+  m_batch.add(work);
 }
 
-void KeptStore::end_batch(Connection& connection) {
-  m_batch = 0;
-  connection.rest();
-  if (::sqlite3_get_autocommit(connection.database().getHandle()) == 0) connection.database().exec("COMMIT");
+// Every transaction does that: a file that was damaged in the middle of a run, and begun again, has forgotten it.
+void KeptStore::tell_writing(Connection& connection) const {
+  exec_with(connection, "INSERT OR REPLACE INTO run(id, writing) VALUES(1, ?)", next());
 }
 
 void KeptStore::begin_run() {
@@ -114,7 +103,7 @@ void KeptStore::begin_run() {
     connection.database().exec("BEGIN IMMEDIATE");
     take_back(connection, m_present);
     exec_with(connection, "DELETE FROM run WHERE id = ?", 1);
-    end_batch(connection);
+    m_batch.end(connection);
   });
   check_rows(Use::write);
   // Its rows would go on holding for what this run replaces.
@@ -159,7 +148,7 @@ void KeptStore::remove_below(const RelPath& path) {
 }
 
 Status KeptStore::flush() {
-  m_store->with([this](Connection& connection) { end_batch(connection); });
+  m_batch.flush();
   if (!m_wrote || m_store->usable()) return {};
   return fail(Errc::io, std::string(k_kept_name) + " of the file set cannot be written");
 }
@@ -170,7 +159,7 @@ void KeptStore::confirm() {
     connection.database().exec("BEGIN IMMEDIATE");
     exec_with(connection, "DELETE FROM kept WHERE gone <= ?", m_present);
     exec_with(connection, "DELETE FROM run WHERE id = ?", 1);
-    end_batch(connection);
+    m_batch.end(connection);
   });
   m_wrote = false;
 }

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/rel_path.hpp"
-#include "cache/store.hpp"
+#include "cache/batch.hpp"
 #include "fs/stat.hpp"
 
 namespace nb::cache {
@@ -65,14 +65,14 @@ class KeptStore {
   void check_rows(Use use);
   template <class Work>
   void write(const Work& work);
-  void end_batch(Connection& connection);
+  void tell_writing(Connection& connection) const;
   [[nodiscard]] std::int64_t next() const { return m_present + 1; }
 
   std::unique_ptr<Store> m_store;
-  std::int64_t m_present;    // generation
+  Batch m_batch;
+  std::int64_t m_present;  // generation
   Warn m_warn;
   bool m_wrote = false;
-  std::size_t m_batch = 0;   // changes in the open transaction
 };
 
 }  // namespace nb::cache

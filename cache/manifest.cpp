@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/manifest.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 
 #include "cache/directory_rows.hpp"
@@ -12,7 +10,6 @@
 namespace nb::cache {
 namespace {
 
-constexpr std::size_t k_batch_changes = 4096;
 constexpr std::size_t k_window_rows = 512;
 
 constexpr StoreTexts k_texts{
@@ -56,7 +53,7 @@ struct Manifest::Window {
 };
 
 Manifest::Manifest(std::shared_ptr<Store> store)
-    : m_store(std::move(store)), m_window(std::make_unique<Window>()) {}
+    : m_store(std::move(store)), m_batch(*m_store), m_window(std::make_unique<Window>()) {}
 
 Manifest::~Manifest() { flush(); }
 
@@ -71,34 +68,14 @@ std::unique_ptr<Manifest> Manifest::none() {
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
+// What changes rows of files.
 template <class Work>
 void Manifest::write(const Work& work) {
   *m_window = {};
-  batch(work);
+  m_batch.add(work);
 }
 
-// One transaction for many changes: it is begun by the first, and ended by end_batch(). What changes rows of files goes
-// through write().
-template <class Work>
-void Manifest::batch(const Work& work) {
-  m_store->with([&](Connection& connection) {
-    if (::sqlite3_get_autocommit(connection.database().getHandle()) != 0) {
-      connection.database().exec("BEGIN IMMEDIATE");
-    }
-    work(connection);
-    if (++m_batch >= k_batch_changes) end_batch(connection);
-  });
-}
-
-void Manifest::end_batch(Connection& connection) {
-  m_batch = 0;
-  connection.rest();
-  if (::sqlite3_get_autocommit(connection.database().getHandle()) == 0) connection.database().exec("COMMIT");
-}
-
-void Manifest::flush() {
-  m_store->with([this](Connection& connection) { end_batch(connection); });
-}
+void Manifest::flush() { m_batch.flush(); }
 
 void Manifest::begin_run(const TransactionId& transaction) {
   write([&](Connection& connection) {
@@ -256,7 +233,7 @@ bool Manifest::knows_listings() {
 }
 
 void Manifest::note_listing(const RelPath& directory, const hash::Digest& digest) {
-  batch([&](Connection& connection) { rows::put_listing(connection, directory.str(), digest); });
+  m_batch.add([&](Connection& connection) { rows::put_listing(connection, directory.str(), digest); });
 }
 
 std::vector<RelPath> Manifest::find_listing(const hash::Digest& digest, std::size_t most) {
@@ -278,7 +255,7 @@ void Manifest::note_extras(const RelPath& directory, const std::vector<std::stri
   std::string before;
   m_store->with([&](Connection& connection) { before = rows::find_extras(connection, directory.str()); });
   if (before == joined) return;
-  batch([&](Connection& connection) { rows::put_extras(connection, directory.str(), joined); });
+  m_batch.add([&](Connection& connection) { rows::put_extras(connection, directory.str(), joined); });
 }
 
 std::vector<std::string> Manifest::extras(const RelPath& directory) {

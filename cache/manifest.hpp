@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/rel_path.hpp"
-#include "cache/store.hpp"
+#include "cache/batch.hpp"
 #include "fs/stat.hpp"
 #include "hash/digest.hpp"
 
@@ -104,14 +104,11 @@ class Manifest {
   explicit Manifest(std::shared_ptr<Store> store);
   template <class Work>
   void write(const Work& work);
-  template <class Work>
-  void batch(const Work& work);
-  void end_batch(Connection& connection);
   void load(const RelPath& directory, std::string_view from);
 
   std::shared_ptr<Store> m_store;
+  Batch m_batch;
   std::unique_ptr<Window> m_window;  // rows around the last find()
-  std::size_t m_batch = 0;           // changes in the open transaction
 };
 
 }  // namespace nb::cache

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store.hpp"
 
+#include <sqlite3.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -33,6 +35,8 @@ SQLite::Statement& Connection::statement(const char* sql) {
   }
   return *found;
 }
+
+bool Connection::is_in_transaction() const { return ::sqlite3_get_autocommit(m_database->getHandle()) == 0; }
 
 void Connection::rest() noexcept {
   for (auto& [sql, statement] : m_statements) {

@@ -28,6 +28,7 @@ class Connection {
   [[nodiscard]] SQLite::Database& database() { return *m_database; }
   // Prepared at its first use, afterwards reset and without bindings. `sql` is a literal: it is known by its address.
   SQLite::Statement& statement(const char* sql);
+  [[nodiscard]] bool is_in_transaction() const;
   // Ends what statements still read; none of them is to keep a transaction open.
   void rest() noexcept;
 

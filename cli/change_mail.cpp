@@ -67,10 +67,8 @@ Status send_mail(const std::string& address, const std::string& text, Clock& clo
   program.environment = inherited_environment();
   program.input = text;
   program.limit = k_limit;
-  const auto end = run_to_end(program, clock);
-  if (end && end->ended_well()) return {};
-  const std::string how = end ? "ended with " + describe(*end) : end.error().message();
-  return fail(Errc::unsupported, "no mail to " + address + ": " + *sendmail + " " + how);
+  const auto failure = run_to_end(program, clock);
+  return failure ? fail(Errc::unsupported, "no mail to " + address + ": " + *sendmail + " " + *failure) : Status();
 }
 
 }  // namespace nb::cli

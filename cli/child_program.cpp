@@ -71,9 +71,7 @@ class SpawnPlan {
   posix_spawnattr_t m_attributes{};
 };
 
-}  // namespace
-
-Result<transport::PeerEnd> run_to_end(const ChildProgram& program, Clock& clock) {
+Result<transport::PeerEnd> run(const ChildProgram& program, Clock& clock) {
   NB_TRY_ASSIGN(const Fd input, open_input(program.input));
   // A command that hears of an interrupted run must not be ended by that interrupt. Asked before there is one: an
   // interrupt that comes while it starts is for it.
@@ -91,15 +89,20 @@ Result<transport::PeerEnd> run_to_end(const ChildProgram& program, Clock& clock)
   return child.end();
 }
 
+}  // namespace
+
+std::optional<std::string> run_to_end(const ChildProgram& program, Clock& clock) {
+  const auto end = run(program, clock);
+  if (!end) return end.error().message();
+  if (end->ended_well()) return std::nullopt;
+  return "ended with " +
+         (end->exit_status ? "exit code " + std::to_string(*end->exit_status) : "signal " + end->signal_name);
+}
+
 std::vector<std::string> inherited_environment() {
   std::vector<std::string> variables;
   for (char** each = environ; *each != nullptr; ++each) variables.emplace_back(*each);
   return variables;
-}
-
-std::string describe(const transport::PeerEnd& end) {
-  if (end.exit_status) return "exit code " + std::to_string(*end.exit_status);
-  return "signal " + end.signal_name;
 }
 
 }  // namespace nb::cli

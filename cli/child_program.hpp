@@ -4,12 +4,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "transport/byte_stream.hpp"
 
 namespace nb::cli {
 
@@ -20,13 +20,11 @@ struct ChildProgram {
   std::chrono::milliseconds limit{0};    // SIGKILL after this; 0: none
 };
 
-// How it ended. An interrupt of this process while it runs is passed on to it once, as SIGTERM.
-Result<transport::PeerEnd> run_to_end(const ChildProgram& program, Clock& clock);
+// Nothing if it ended well; else why not: "ended with exit code 3", "ended with signal KILL", "start /x: ...". An
+// interrupt of this process while it runs is passed on to it once, as SIGTERM.
+std::optional<std::string> run_to_end(const ChildProgram& program, Clock& clock);
 
 // This process's own environment, to be given on.
 std::vector<std::string> inherited_environment();
-
-// "exit code 3", "signal KILL".
-std::string describe(const transport::PeerEnd& end);
 
 }  // namespace nb::cli

@@ -58,7 +58,7 @@ Result<std::vector<DrillSource>> sources_for(const Settings& settings, const Poo
   cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
   for (const cache::KnownSet& known : memory.list_sets()) {
     if (known.destination != destination) continue;
-    for (const std::string_view named : split(known.source, '\n')) sources.emplace_back(named);
+    for (const std::string_view named : split(known.source, '\n')) sources.emplace_back(std::string(named));
   }
   return sources;
 }

@@ -20,7 +20,7 @@ Result<int> run_drill_host(const HostJob& job, session::CommandOutput& output, C
 // A tree that was pushed to the pool, as push names its sources: with a trailing slash its content.
 class DrillSource {
  public:
-  explicit DrillSource(std::string_view named);
+  explicit DrillSource(const std::string& named);
   // The source of `in_pool`, a path below the pool; null unless there is a regular file of that size and time.
   [[nodiscard]] std::unique_ptr<fs::File> open(const RelPath& in_pool, const SampledFile& expected) const;
   [[nodiscard]] std::string path_of(const RelPath& in_pool) const;

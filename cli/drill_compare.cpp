@@ -3,6 +3,7 @@
 #include "cli/drill.hpp"
 #include "fs/posix_directory.hpp"
 #include "scan/lister.hpp"
+#include "session/user_path.hpp"
 
 namespace nb::cli {
 namespace {
@@ -35,10 +36,9 @@ bool is_file_of(const fs::Stat& stat, const SampledFile& expected) {
 
 }  // namespace
 
-DrillSource::DrillSource(std::string_view named) : m_path(named) {
-  const bool content = m_path.ends_with('/') || m_path == "." || m_path.ends_with("/.");
+DrillSource::DrillSource(const std::string& named)
+    : m_path(named), m_name(session::entry_named_by(named).value_or(std::string())) {
   while (m_path.size() > 1 && m_path.ends_with('/')) m_path.pop_back();
-  if (!content) m_name = m_path.substr(m_path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 // Where in the source; nothing if the path is of another source.
@@ -60,7 +60,7 @@ std::unique_ptr<fs::File> DrillSource::open(const RelPath& in_pool, const Sample
   if (!path) return nullptr;
   const auto root = fs::open_user_directory(m_path);
   if (!root) return nullptr;
-  const auto parent = path->parent().is_root() ? (*root)->reopen() : (*root)->open_directory_path(path->parent());
+  const auto parent = (*root)->open_directory_path(path->parent());
   if (!parent) return nullptr;
   const auto stat = (*parent)->stat_at(path->name());
   if (!stat || !is_file_of(*stat, expected)) return nullptr;

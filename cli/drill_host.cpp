@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's half of a drill: which files, and what the set knows of them. Names are walked, and only what was chosen is
-// looked at, so that a million files cost their directories alone.
+// The host's half of a drill: which files, and what the set knows of them. Names are walked, and only what was chosen
+// is looked at, so that a million files cost their directories alone.
 #include <algorithm>
 #include <random>
-#include <tuple>
 
 #include "base/random.hpp"
 #include "cache/manifest.hpp"
 #include "cli/drill.hpp"
 #include "cli/look_places.hpp"
 #include "cli/when.hpp"
+#include "session/file_walk.hpp"
 #include "session/known_contents.hpp"
 #include "session/source_setup.hpp"
 
@@ -32,12 +32,12 @@ std::uint64_t below(Random& random, std::uint64_t count) {
 class Reservoir {
  public:
   Reservoir(std::size_t room, Random& random) : m_room(room), m_random(random) {}
-  void offer(const RelPath& directory, const std::string& name) {
+  void offer(RelPath path) {
     ++m_seen;
     if (m_chosen.size() < m_room) {
-      m_chosen.push_back(directory.child(name));
+      m_chosen.push_back(std::move(path));
     } else if (const std::uint64_t at = below(m_random, m_seen); at < m_room) {
-      m_chosen[at] = directory.child(name);
+      m_chosen[at] = std::move(path);
     }
   }
   [[nodiscard]] std::uint64_t seen() const { return m_seen; }
@@ -88,20 +88,11 @@ class Sampler {
   [[nodiscard]] int exit_code() const { return m_problems.exit_code(); }
   Random& random() { return m_random; }
   Bytes finish() {
-    const auto before = [](const SampledFile& a, const SampledFile& b) {
-      return std::tie(a.generation, a.path) < std::tie(b.generation, b.path);
-    };
-    std::sort(m_sample.chosen.begin(), m_sample.chosen.end(), before);
+    std::sort(m_sample.chosen.begin(), m_sample.chosen.end(), comes_before);
     return encode(m_sample);
   }
 
  private:
-  struct Level {
-    RelPath path;
-    std::vector<fs::NamedType> names;
-    std::size_t next = 0;
-  };
-
   static cache::Warn warn_through(session::CommandOutput& output) {
     return [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
   }
@@ -125,30 +116,16 @@ class Sampler {
 
   Status walk(session::SetView& view, Reservoir& chosen) {
     NB_TRY_ASSIGN(const auto top, named(view.open_directory(m_top)));
-    NB_TRY_ASSIGN(std::vector<fs::NamedType> first, top->list());
-    std::vector<Level> levels;
-    levels.push_back({m_top, std::move(first)});
-    while (!levels.empty()) {
-      Level& at = levels.back();
-      if (at.next == at.names.size()) {
-        levels.pop_back();
-        continue;
-      }
-      const fs::NamedType entry = at.names[at.next++];
-      if (is_reserved_name(entry.name)) continue;
-      if (entry.type == fs::FileType::regular) chosen.offer(at.path, entry.name);
-      if (entry.type == fs::FileType::directory) NB_TRY(enter(view, at.path.child(entry.name), levels));
-    }
-    return {};
-  }
-
-  Status enter(session::SetView& view, RelPath path, std::vector<Level>& levels) {
-    if (!session::may_go_on()) return fail(Errc::interrupted, "");
-    const auto directory = view.open_directory(path);
-    auto names = directory ? (*directory)->list() : tl::make_unexpected(directory.error());
-    if (!names) return m_problems.tell({Errc::unreadable, names.error().sys_errno, "read " + path.str()});
-    levels.push_back({std::move(path), std::move(*names)});
-    return {};
+    session::FileWalk walk;
+    walk.visit = [&](fs::Directory&, const RelPath& below) -> Status {
+      if (!session::may_go_on()) return fail(Errc::interrupted, "");
+      chosen.offer(m_top.join(below));
+      return {};
+    };
+    walk.unreadable = [&](const RelPath& below, const Error& error) {
+      return m_problems.tell({Errc::unreadable, error.sys_errno, "read " + m_top.join(below).str()});
+    };
+    return session::walk_files(*top, walk);
   }
 
   // Looks at one that was chosen, unless what it brings is beyond the limit.

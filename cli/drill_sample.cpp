@@ -48,11 +48,11 @@ Status check_header(ByteReader& in) {
   return {};
 }
 
+}  // namespace
+
 bool comes_before(const SampledFile& a, const SampledFile& b) {
   return std::tie(a.generation, a.path) < std::tie(b.generation, b.path);
 }
-
-}  // namespace
 
 Bytes encode(const DrillSample& sample) {
   Bytes bytes;

@@ -24,12 +24,15 @@ struct SampledFile {
   friend bool operator==(const SampledFile&, const SampledFile&) = default;
 };
 
+// By generation and path.
+bool comes_before(const SampledFile& a, const SampledFile& b);
+
 struct DrillSample {
   Bytes secret;                // of the digests: hash::k_secret_bytes
   std::uint64_t files = 0;     // regular files that there were to choose from
   std::uint64_t left_out = 0;  // chosen, but beyond the limit of bytes
   std::uint64_t left_out_bytes = 0;
-  std::vector<SampledFile> chosen;  // by generation and path, each once
+  std::vector<SampledFile> chosen;  // in that order, each once
   friend bool operator==(const DrillSample&, const DrillSample&) = default;
 };
 

@@ -19,8 +19,8 @@ namespace nb::cli {
 namespace {
 
 constexpr std::string_view k_prune_options =
-    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --damaged --dry-run --json "
-    "--quiet --verbose --wait --wait-readers";
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --damaged "
+    "--dry-run --json --quiet --verbose --wait --wait-readers";
 constexpr std::string_view k_policy_options =
     "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --default --json "
     "--quiet --wait";
@@ -30,21 +30,18 @@ constexpr std::string_view k_scrub_options = "--bwlimit --json --part --quiet --
 constexpr std::string_view k_heal_options = "--dry-run --from --json --quiet --wait --wait-readers";
 
 constexpr std::array k_rows{
-    HostCommandRow{CommandId::generations, Right::read, "--json", run_generations},
-    HostCommandRow{CommandId::ls, Right::read, "--at --json --long --recursive", run_ls},
-    HostCommandRow{CommandId::cat, Right::read, "--at", run_cat},
-    HostCommandRow{CommandId::rollback, Right::decide, "--dry-run --itemize-changes --json --to --wait --wait-readers",
-                   run_rollback, rollback_only_looks},
-    HostCommandRow{CommandId::diff, Right::read, "--from --json --to", run_diff},
-    HostCommandRow{CommandId::prune, Right::decide, k_prune_options, run_prune, prune_only_looks},
-    HostCommandRow{CommandId::drill, Right::read, "--at --limit --sample", run_drill_host},
-    HostCommandRow{CommandId::policy, Right::decide, k_policy_options, run_policy, policy_only_looks},
-    HostCommandRow{CommandId::scrub, Right::add, k_scrub_options, run_scrub},
-    HostCommandRow{CommandId::heal, Right::decide, k_heal_options, run_heal, heal_only_looks},
+    HostCommandRow{CommandId::generations, Right::read, "--json", "", run_generations},
+    HostCommandRow{CommandId::ls, Right::read, "--json --long --recursive", "--at", run_ls},
+    HostCommandRow{CommandId::cat, Right::read, "", "--at", run_cat},
+    HostCommandRow{CommandId::rollback, Right::decide, "--dry-run --itemize-changes --json --wait --wait-readers",
+                   "--to", run_rollback, rollback_only_looks},
+    HostCommandRow{CommandId::diff, Right::read, "--json", "--from --to", run_diff},
+    HostCommandRow{CommandId::prune, Right::decide, k_prune_options, "", run_prune, prune_only_looks},
+    HostCommandRow{CommandId::drill, Right::read, "--limit --sample", "--at", run_drill_host},
+    HostCommandRow{CommandId::policy, Right::decide, k_policy_options, "", run_policy, policy_only_looks},
+    HostCommandRow{CommandId::scrub, Right::add, k_scrub_options, "", run_scrub},
+    HostCommandRow{CommandId::heal, Right::decide, k_heal_options, "", run_heal, heal_only_looks},
 };
-
-// Options whose value is a WHEN, but for heal, which reads from a directory.
-constexpr std::array<std::string_view, 3> k_when_options{"--at", "--from", "--to"};
 
 bool is_among(std::string_view name, std::string_view names) {
   const auto all = split(names, ' ');
@@ -65,7 +62,7 @@ Option taken_apart(std::string_view word) {
 // A peer's option, applied as the command line would.
 Status apply_option(const HostCommandRow& row, std::string_view word, Settings& settings) {
   const Option option = taken_apart(word);
-  if (is_among(option.name, row.options)) {
+  if (is_among(option.name, row.options) || is_among(option.name, row.whens)) {
     for (const OptionRow& known : option_table()) {
       const bool is_it = (known.commands & mask_of(row.id)) != 0 && long_name(known) == option.name;
       if (!is_it || (known.kind == OptionKind::valued) != option.value.has_value()) continue;
@@ -94,13 +91,8 @@ Result<std::vector<std::string>> host_command_words(const HostCommandRow& row, c
   std::vector<std::string> words{command_row(row.id).name};
   for (const std::string& word : options) {
     const Option option = taken_apart(word);
-    if (!is_among(option.name, row.options)) continue;
-    const bool is_when = row.id != CommandId::heal &&
-                         std::find(k_when_options.begin(), k_when_options.end(), option.name) != k_when_options.end();
-    if (!is_when) {
-      words.push_back(word);
-      continue;
-    }
+    if (is_among(option.name, row.options)) words.push_back(word);
+    if (!is_among(option.name, row.whens)) continue;
     // "yesterday" is the user's, in the user's zone.
     auto moment = parse_when(option.value.value_or(""), now);
     if (!moment) return wrap(std::move(moment).error(), option.name);

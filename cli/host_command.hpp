@@ -45,6 +45,7 @@ struct HostCommandRow {
   CommandId id;
   Right needs;
   std::string_view options;  // that travel, in their long form, blanks between
+  std::string_view whens;    // the same of those whose value is a WHEN
   Result<int> (*run)(const HostJob& job, session::CommandOutput& output, Clock& clock);
   // With these settings the right to read is enough. Null: with none.
   bool (*only_looks)(const Settings& settings) = nullptr;

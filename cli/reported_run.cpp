@@ -50,10 +50,8 @@ class ReportedRun {
     ChildProgram program;
     program.argv = {"/bin/sh", "-c", *line};
     program.environment = hook_environment(m_settings, name, ended, inherited_environment());
-    const auto end = run_to_end(program, m_clock);
-    if (end && end->ended_well()) return {};
-    const std::string how = end ? "ended with " + describe(*end) : end.error().message();
-    return fail(Errc::hook_failed, "--" + std::string(name) + " (" + *line + ") " + how);
+    const auto failure = run_to_end(program, m_clock);
+    return failure ? fail(Errc::hook_failed, "--" + std::string(name) + " (" + *line + ") " + *failure) : Status();
   }
 
   Status before() {

@@ -37,7 +37,7 @@ class Walker {
 
   // Names in it that are to be seen come; an error is that directory's.
   Status enter(const RelPath& path) {
-    auto opened = path.is_root() ? m_top.reopen() : m_top.open_directory_path(path);
+    auto opened = m_top.open_directory_path(path);
     if (!opened) return missed(path, opened.error());
     const auto stat = (*opened)->stat();
     if (stat && !fs::same_mount(*stat, m_stat)) return {};
@@ -72,7 +72,7 @@ class Walker {
     const RelPath path = parent.child(entry.name);
     if (txn::key_of(path) <= m_after) return {};
     if (!m_open) {
-      auto again = parent.is_root() ? m_top.reopen() : m_top.open_directory_path(parent);
+      auto again = m_top.open_directory_path(parent);
       if (!again) return missed(parent, again.error());
       m_open = std::move(*again);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The regular files of a set, one after the other in protocol order, for those who read them all: scrub and heal. Holds
-// one directory open, whatever the depth; nothing is locked, so what goes meanwhile is passed over.
+// The regular files of a set, one after the other in protocol order, for scrub, heal and drill. Holds one directory
+// open, whatever the depth; nothing is locked, so what goes meanwhile is passed over.
 #pragma once
 
 #include <functional>

@@ -191,12 +191,9 @@ class Healer {
   }
 
   Result<std::unique_ptr<fs::Directory>> directory_of(const txn::Damaged& file) {
-    const RelPath parent = file.path.parent();
-    if (!file.generation) return parent.is_root() ? m_set.root().reopen() : m_set.root().open_directory_path(parent);
-    NB_TRY_ASSIGN(const RelPath files,
-                  RelPath::parse(std::string(txn::k_history_name) + "/" + std::to_string(*file.generation) + "/" +
-                                 std::string(txn::k_files_name)));
-    return m_set.control().open_directory_path(files.join(parent));
+    if (!file.generation) return m_set.root().open_directory_path(file.path.parent());
+    NB_TRY_ASSIGN(const auto files, txn::open_kept_files(m_set, *file.generation));
+    return files->open_directory_path(file.path.parent());
   }
 
   // An owner's file need not be writable for its owner.

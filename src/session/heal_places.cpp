@@ -17,7 +17,6 @@ std::string shown_place(const FilePlace& place) {
 }
 
 Result<std::unique_ptr<fs::File>> open_below(const fs::Directory& top, const RelPath& path) {
-  if (path.parent().is_root()) return top.open_file(path.name(), fs::OpenMode::read);
   NB_TRY_ASSIGN(const auto parent, top.open_directory_path(path.parent()));
   return parent->open_file(path.name(), fs::OpenMode::read);
 }
@@ -35,18 +34,12 @@ Result<HealPlaces> HealPlaces::open(txn::FileSet& set, KnownContents& contents, 
   return places;
 }
 
-Result<std::unique_ptr<fs::Directory>> HealPlaces::files_of(std::uint64_t generation) const {
-  NB_TRY_ASSIGN(const auto history, m_set.control().open_directory(txn::k_history_name));
-  NB_TRY_ASSIGN(const RelPath path, RelPath::parse(std::to_string(generation) + "/" + std::string(txn::k_files_name)));
-  return history->open_directory_path(path);
-}
-
 // The damaged inode itself is no help, by whatever name.
 void HealPlaces::add(std::vector<HealPlace>& places, const FilePlace& place, const txn::Damaged& file) {
   Result<std::unique_ptr<fs::File>> opened = fail(Errc::not_found, "");
   if (!place.generation) {
     opened = open_below(m_set.root(), place.path);
-  } else if (const auto files = files_of(*place.generation)) {
+  } else if (const auto files = txn::open_kept_files(m_set, *place.generation)) {
     opened = open_below(**files, place.path);
   }
   if (!opened) return;
@@ -93,7 +86,7 @@ Status HealPlaces::search(const std::vector<txn::Damaged>& all) {
   if (m_inodes.empty()) return {};
   NB_TRY(search_tree(std::nullopt, m_set.root()));
   for (const std::uint64_t number : m_numbers) {
-    const auto files = files_of(number);
+    const auto files = txn::open_kept_files(m_set, number);
     if (files) NB_TRY(search_tree(number, **files));
   }
   return {};

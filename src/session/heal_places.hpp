@@ -34,7 +34,6 @@ class HealPlaces {
   void add(std::vector<HealPlace>& places, const FilePlace& place, const txn::Damaged& file);
   Status search(const std::vector<txn::Damaged>& all);
   Status search_tree(const std::optional<std::uint64_t>& generation, fs::Directory& top);
-  Result<std::unique_ptr<fs::Directory>> files_of(std::uint64_t generation) const;
 
   txn::FileSet& m_set;
   KnownContents& m_contents;

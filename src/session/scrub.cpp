@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/failpoint.hpp"
+#include "cache/sums.hpp"
 #include "session/disk_reader.hpp"
 #include "session/file_walk.hpp"
 #include "session/known_contents.hpp"
@@ -87,9 +88,7 @@ class Scrub {
   }
 
   Status read_generation(std::uint64_t number) {
-    NB_TRY_ASSIGN(const RelPath path, RelPath::parse(std::to_string(number) + "/" + std::string(txn::k_files_name)));
-    NB_TRY_ASSIGN(const auto history, m_set.control().open_directory(txn::k_history_name));
-    const auto files = history->open_directory_path(path);
+    const auto files = txn::open_kept_files(m_set, number);
     // Nothing was kept, or it has been dropped.
     if (!files && files.error().code == Errc::not_found) return {};
     if (!files) return missed({number, RelPath()}, files.error());
@@ -153,7 +152,7 @@ class Scrub {
   }
 
   [[nodiscard]] bool is_young(const fs::Stat& stat) const {
-    return stat.ctime.sec * 1'000'000'000 + stat.ctime.nsec >= m_since_ns;
+    return cache::to_ns(stat.ctime).value_or(0) >= m_since_ns;
   }
 
   struct ReadFile {
@@ -177,9 +176,12 @@ class Scrub {
     return {};
   }
 
+  static txn::Damaged entry_of(const FilePlace& place, const fs::Stat& stat, const Expected& expected) {
+    return {place.generation, place.path, stat.inode, stat.size, stat.mtime, expected.size, expected.digest, false, {}};
+  }
+
   Status damaged(const FilePlace& place, fs::File& file, const fs::Stat& stat, const Expected& expected) {
-    txn::Damaged entry{place.generation, place.path,      stat.inode, stat.size, stat.mtime,
-                       expected.size,    expected.digest, false,      {}};
+    txn::Damaged entry = entry_of(place, stat, expected);
     if (expected.standing == Standing::cut) {
       ++counts().files;
       return add_damage(std::move(entry), stat.size < expected.size ? "cut off" : "longer than it was");
@@ -210,8 +212,7 @@ class Scrub {
       return m_observer.on_problem(
           {Errc::damaged, 0, place.path.str() + " (cannot be read; what it was is not known)"});
     }
-    txn::Damaged entry{place.generation, place.path,      stat.inode, stat.size, stat.mtime,
-                       expected.size,    expected.digest, false,      {}};
+    txn::Damaged entry = entry_of(place, stat, expected);
     NB_TRY_ASSIGN(entry.ranges, m_reader.unreadable(file, stat.size, txn::k_most_ranges));
     return add_damage(std::move(entry), "cannot be read");
   }

@@ -237,9 +237,9 @@ Status Sink::commit() {
 }
 
 // What the source has is whole again; the rest is somebody's to know of.
-void Sink::tell_damage() {
-  if (m_damage.empty() || !commits()) return;
+void Sink::settle_damage() {
   const std::size_t left = KnownDamage::settle(*m_target.set);
+  m_result.damaged_files = left;
   if (left == 0) return;
   m_reporter.notice(std::to_string(left) + (left == 1 ? " file of this set is" : " files of this set are") +
                     " damaged, as a scrub has found; 'nbackup heal' may restore what this run did not");
@@ -259,7 +259,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(m_names->end());
     NB_TRY(m_beside->flush());
     NB_TRY(commit());
-    tell_damage();
+    settle_damage();
     if (lasts()) describe_set(*m_target.set, m_result);
   }
   m_result.problems = m_reporter.problems();

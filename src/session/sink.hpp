@@ -83,7 +83,7 @@ class Sink {
   Status check_deletions() const;
   Status commit();
   void report_progress();
-  void tell_damage();
+  void settle_damage();
 
   // --- sink_directory.cpp: announcements
   struct Ancestor {

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "session/source_setup.hpp"
-#include "txn/damage.hpp"
 #include "txn/history_size.hpp"
 #include "txn/prune.hpp"
 #include "txn/scrub_record.hpp"
@@ -20,12 +19,17 @@ constexpr std::chrono::seconds k_wait_readers{10};
 
 using Warn = std::function<void(const std::string&)>;
 
-void tell(const Result<txn::ThinReport>& report, const Warn& warn) {
+// Whether something was dropped.
+bool tell(const Result<txn::ThinReport>& report, const Warn& warn) {
   const std::string what = "generations that are no longer kept could not be dropped: ";
-  if (!report) return warn(what + report.error().message());
+  if (!report) {
+    warn(what + report.error().message());
+    return true;  // perhaps
+  }
   for (const txn::ThinReport::Problem& each : report->problems) {
     warn(what + "generation " + std::to_string(each.generation) + ": " + each.error.message());
   }
+  return !report->dropped.empty();
 }
 
 }  // namespace
@@ -33,8 +37,6 @@ void tell(const Result<txn::ThinReport>& report, const Warn& warn) {
 void describe_set(txn::FileSet& set, wire::RunResult& result) {
   const auto scrubbed = txn::read_scrub_record(set);
   if (scrubbed && scrubbed->last) result.last_scrub_ns = static_cast<std::uint64_t>(scrubbed->last->ended_ns);
-  const auto damaged = txn::read_damage(set.control());
-  if (damaged) result.damaged_files = damaged->size();
   const auto size = txn::measure_history(set, k_most_entries);
   if (!size || !*size) return;
   result.history_bytes = (*size)->bytes;
@@ -46,9 +48,13 @@ void settle_history(SinkSetup& setup, const wire::RunResult& committed, RunHisto
   if (!committed.committed || !setup.set || !setup.writer) return;
   if (setup.set->format().lifetime != txn::Lifetime::permanent) return;
   const txn::ThinOptions options{k_wait_readers, may_go_on};
-  if (history == RunHistory::not_wanted) tell(txn::drop_predecessor(*setup.set, *setup.writer, clock, options), warn);
-  tell(txn::prune_after_commit(*setup.set, *setup.writer, clock, options), warn);
-  // So that the next run knows it.
+  // What the client was not told, the next one is to be.
+  bool is_unmeasured = committed.history_generations == 0;
+  if (history == RunHistory::not_wanted) {
+    is_unmeasured |= tell(txn::drop_predecessor(*setup.set, *setup.writer, clock, options), warn);
+  }
+  is_unmeasured |= tell(txn::prune_after_commit(*setup.set, *setup.writer, clock, options), warn);
+  if (!is_unmeasured) return;
   static_cast<void>(txn::measure_history(*setup.set, std::numeric_limits<std::uint64_t>::max()));
 }
 

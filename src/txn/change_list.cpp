@@ -10,12 +10,6 @@ constexpr std::uint8_t k_footer_kind = 2;  // beside the kinds in generation.cpp
 constexpr std::size_t k_block_bytes = std::size_t{64} << 10;
 constexpr int k_level = 3;
 
-Result<ByteView> next_record(RecordCursor& cursor) {
-  NB_TRY_ASSIGN(const std::optional<ByteView> record, cursor.next());
-  if (!record) return fail(Errc::bad_set, "changes: no footer");
-  return *record;
-}
-
 // Nothing if `record` is a block.
 Result<std::optional<std::uint64_t>> footer_of(ByteView record) {
   ByteReader in(record, Errc::bad_set, "changes");
@@ -70,7 +64,7 @@ Result<ChangesHeader> read_changes_header(const fs::Directory& directory, std::s
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.open_file(name, fs::OpenMode::read));
   NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
   RecordCursor cursor(*file, 0, stat.size);
-  NB_TRY_ASSIGN(const ByteView first, next_record(cursor));
+  NB_TRY_ASSIGN(const ByteView first, cursor.next_of("changes"));
   return decode_changes_header(first);
 }
 
@@ -79,13 +73,13 @@ Status read_changes(const fs::Directory& directory, std::string_view name, const
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> file, directory.open_file(name, fs::OpenMode::read));
   NB_TRY_ASSIGN(const fs::Stat stat, file->stat());
   RecordCursor cursor(*file, 0, stat.size);
-  NB_TRY_ASSIGN(const ByteView first, next_record(cursor));
+  NB_TRY_ASSIGN(const ByteView first, cursor.next_of("changes"));
   NB_TRY_ASSIGN(const ChangesHeader header, decode_changes_header(first));
   if (header != expected) return fail(Errc::bad_set, "changes: of another generation");
   codec::FrameDecompressor decompressor(codec::Windows::ordinary);
   std::uint64_t count = 0;
   while (true) {
-    NB_TRY_ASSIGN(const ByteView record, next_record(cursor));
+    NB_TRY_ASSIGN(const ByteView record, cursor.next_of("changes"));
     NB_TRY_ASSIGN(const std::optional<std::uint64_t> total, footer_of(record));
     if (total && (*total != count || cursor.at() != stat.size)) return fail(Errc::bad_set, "changes: bad footer");
     if (total) return {};

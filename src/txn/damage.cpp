@@ -80,12 +80,6 @@ Result<std::vector<fs::Extent>> get_ranges(ByteReader& in) {
   return ranges;
 }
 
-Result<ByteView> next_record(RecordCursor& cursor) {
-  NB_TRY_ASSIGN(const std::optional<ByteView> record, cursor.next());
-  if (!record) return fail(Errc::bad_set, "damage: no footer");
-  return *record;
-}
-
 // What is at the path of `file` in the live tree or in files/ of a generation, if it is that file.
 bool is_there(const Result<std::optional<fs::Stat>>& found, const Damaged& file) {
   return found && *found && file.is(**found);
@@ -156,10 +150,10 @@ Result<std::vector<Damaged>> read_damage(const fs::Directory& control) {
   NB_TRY(file);
   NB_TRY_ASSIGN(const fs::Stat stat, (*file)->stat());
   RecordCursor cursor(**file, 0, stat.size);
-  NB_TRY_ASSIGN(const ByteView first, next_record(cursor));
+  NB_TRY_ASSIGN(const ByteView first, cursor.next_of("damage"));
   NB_TRY(check_header(first));
   while (true) {
-    NB_TRY_ASSIGN(const ByteView record, next_record(cursor));
+    NB_TRY_ASSIGN(const ByteView record, cursor.next_of("damage"));
     if (!record.empty() && record[0] == std::byte{static_cast<std::uint8_t>(Kind::file)}) {
       NB_TRY_ASSIGN(Damaged each, decode_damaged(record));
       files.push_back(std::move(each));

@@ -10,25 +10,36 @@
 namespace nb::txn {
 namespace {
 
-// Anything else was not finished, or is somebody else's.
-std::optional<std::uint64_t> number_of(const fs::NamedType& entry, std::uint64_t newest) {
+std::optional<std::uint64_t> number_of(const fs::NamedType& entry) {
   if (entry.type != fs::FileType::directory) return std::nullopt;
   const std::optional<std::uint64_t> number = parse_u64(entry.name);
-  if (!number || *number > newest || std::to_string(*number) != entry.name) return std::nullopt;
-  return number;
+  return number && std::to_string(*number) == entry.name ? number : std::nullopt;
 }
 
 }  // namespace
 
+Result<std::vector<std::uint64_t>> generations_in(const fs::Directory& history) {
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, history.list());
+  std::vector<std::uint64_t> numbers;
+  for (const fs::NamedType& entry : entries) {
+    if (const auto number = number_of(entry)) numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+RelPath kept_files(std::uint64_t generation) { return RelPath().child(std::to_string(generation)).child(k_files_name); }
+
+Result<std::unique_ptr<fs::Directory>> open_kept_files(FileSet& set, std::uint64_t generation) {
+  return set.control().open_directory_path(RelPath().child(k_history_name).join(kept_files(generation)));
+}
+
 Result<History> History::open(FileSet& set) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> directory, open_if_there(set.control(), k_history_name));
   if (!directory) return History(nullptr, {});
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, directory->list());
-  std::vector<std::uint64_t> numbers;
-  for (const fs::NamedType& entry : entries) {
-    if (const auto number = number_of(entry, set.head().generation)) numbers.push_back(*number);
-  }
-  std::sort(numbers.begin(), numbers.end());
+  NB_TRY_ASSIGN(std::vector<std::uint64_t> numbers, generations_in(*directory));
+  // One above head was not finished.
+  numbers.erase(std::upper_bound(numbers.begin(), numbers.end(), set.head().generation), numbers.end());
   return History(std::move(directory), std::move(numbers));
 }
 

@@ -23,6 +23,15 @@ inline constexpr std::string_view k_generation_name = "generation";
 inline constexpr std::string_view k_changes_name = "changes";
 inline constexpr std::string_view k_files_name = "files";
 
+// The numbers of the generations that have a directory in `history`, rising, whatever head says. Anything else there
+// was not finished, or is somebody else's.
+Result<std::vector<std::uint64_t>> generations_in(const fs::Directory& history);
+
+// files/ of a generation, below `history`.
+RelPath kept_files(std::uint64_t generation);
+// Errc::not_found if it keeps none.
+Result<std::unique_ptr<fs::Directory>> open_kept_files(FileSet& set, std::uint64_t generation);
+
 // The account of generation `number` in `history`. Errc::bad_set if it is damaged.
 [[nodiscard]] Result<Generation> read_account(const fs::Directory& history, std::uint64_t number);
 // The changes that lead from `generation` back to its `previous`, which it has.

@@ -6,26 +6,33 @@
 namespace nb::txn {
 namespace {
 
+// What is missing of a history is damage; an error of the disk, or of rights, is what it is.
+Error missing(const std::string& what) { return {Errc::bad_set, 0, what + ": missing"}; }
+
 // The next older generation; nothing at the end of the way.
 Result<std::optional<std::uint64_t>> step_back(const History& history, std::uint64_t number) {
   const auto account = history.read(number);
-  if (!account) return tl::make_unexpected(no_way_back(account.error(), number, k_generation_name));
+  if (!account) return tl::make_unexpected(no_way_back(account.error(), number));
   if (!account->previous) return std::optional<std::uint64_t>();
   const Status read = history.for_each_change(*account, [](const Change&) { return Status(); });
-  if (!read) return tl::make_unexpected(no_way_back(read.error(), number, k_changes_name));
+  if (!read) return tl::make_unexpected(no_way_back(in_changes(read.error(), number), number));
   return account->previous;
 }
 
 }  // namespace
 
-Error no_way_back(const Error& error, std::uint64_t generation, std::string_view record) {
-  // What is missing of it is damage; an error of the disk, or of rights, is what it is.
-  const bool is_missing = error.code == Errc::not_found;
+Error no_way_back(Error error, std::uint64_t generation) {
   const std::string number = std::to_string(generation);
-  const std::string reason = is_missing ? "missing" : error.context;
-  return {is_missing ? Errc::bad_set : error.code, is_missing ? 0 : error.sys_errno,
-          "history/" + number + "/" + std::string(record) + ": " + reason + "; no generation before " + number +
-              " can be restored any more"};
+  if (error.code == Errc::not_found) error = missing("history/" + number);
+  error.context += "; no generation before " + number + " can be restored any more";
+  return error;
+}
+
+Error in_changes(Error error, std::uint64_t generation) {
+  const std::string list = "history/" + std::to_string(generation) + "/" + std::string(k_changes_name);
+  if (error.code == Errc::not_found) return missing(list);
+  error.context = list + ": " + error.context;
+  return error;
 }
 
 Result<HistoryCheck> check_history(FileSet& set) {

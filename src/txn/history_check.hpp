@@ -18,8 +18,9 @@ struct HistoryCheck {
 // Reads every list whole, as a restore of the oldest generation does. Errors are those of reading the directory alone.
 Result<HistoryCheck> check_history(FileSet& set);
 
-// The error of following `generation`'s list back, as a person is told it: which record, what cannot be had because of
-// it, and what to do.
-Error no_way_back(const Error& error, std::uint64_t generation, std::string_view record);
+// The error of the way back from `generation`, as a person is told it: what is damaged, and what cannot be had because
+// of it. `error` names the record, as those of its account do; those of its list come through in_changes().
+Error no_way_back(Error error, std::uint64_t generation);
+Error in_changes(Error error, std::uint64_t generation);
 
 }  // namespace nb::txn

@@ -76,10 +76,9 @@ Result<Journal> Journal::open(const fs::Directory& control, std::string_view nam
   const std::uint64_t ops_begin = cursor.at();
   while (true) {
     const std::uint64_t start = cursor.at();
-    NB_TRY_ASSIGN(const std::optional<ByteView> record, cursor.next());
-    if (!record) return fail(Errc::bad_set, "journal: no footer");
-    if (is_footer(*record)) {
-      NB_TRY_ASSIGN(const Footer footer, decode_footer(*record));
+    NB_TRY_ASSIGN(const ByteView record, cursor.next_of("journal"));
+    if (is_footer(record)) {
+      NB_TRY_ASSIGN(const Footer footer, decode_footer(record));
       if (footer.count != count || footer.fold != folded) return fail(Errc::bad_set, "journal: footer does not match");
       if (cursor.at() != stat.size) return fail(Errc::bad_set, "journal: data after the footer");
       Journal journal(std::move(file), header);
@@ -87,7 +86,7 @@ Result<Journal> Journal::open(const fs::Directory& control, std::string_view nam
       journal.m_ops_end = start;
       return journal;
     }
-    NB_TRY(decode_journal_op(*record));
+    NB_TRY(decode_journal_op(record));
     folded = fold(folded, cursor.check());
     ++count;
   }

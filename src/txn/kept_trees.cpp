@@ -19,8 +19,7 @@ std::string shown(std::uint64_t generation, const RelPath& path) {
 Result<LiveTree*> KeptTrees::of(std::uint64_t generation) {
   if (const auto it = m_open.find(generation); it != m_open.end()) return &it->second->tree;
   if (m_open.size() >= k_most_open) m_open.clear();
-  NB_TRY_ASSIGN(const RelPath path, RelPath::parse(std::to_string(generation) + "/" + std::string(k_files_name)));
-  auto files = m_history.open_directory_path(path);
+  auto files = m_history.open_directory_path(kept_files(generation));
   if (!files && files.error().code == Errc::not_found) return nullptr;
   if (!files) return tl::make_unexpected(std::move(files).error());
   return &m_open.emplace(generation, std::make_unique<Tree>(std::move(*files))).first->second->tree;

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "base/random.hpp"
-#include "base/text.hpp"
 #include "fs/metadata.hpp"
 #include "txn/change_list.hpp"
 #include "txn/history.hpp"
@@ -44,20 +43,6 @@ auto sound(const fs::Directory& directory, std::string_view name, Decode decode)
   return is_whole_record(*data) ? Result<Record>(tl::make_unexpected(record.error())) : Result<Record>(Record());
 }
 
-// The generation directories of `history`, oldest first, whatever head says.
-Result<std::vector<std::uint64_t>> numbers_in(const fs::Directory& history) {
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, history.list());
-  std::vector<std::uint64_t> numbers;
-  for (const fs::NamedType& entry : entries) {
-    const auto number = parse_u64(entry.name);
-    if (entry.type == fs::FileType::directory && number && std::to_string(*number) == entry.name) {
-      numbers.push_back(*number);
-    }
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
-
 class Mender {
  public:
   explicit Mender(fs::Directory& control) : m_control(control) {}
@@ -68,7 +53,7 @@ class Mender {
     NB_TRY(mend_secret());
     NB_TRY(mend_head());
     for (const std::uint64_t number : m_numbers) NB_TRY(mend_account(number));
-    NB_TRY(mend_spare());
+    NB_TRY(keep_spare(m_control, *m_format, *m_secret));
     return std::move(m_report);
   }
 
@@ -76,7 +61,7 @@ class Mender {
   Status look() {
     NB_TRY_ASSIGN(m_history, open_if_there(m_control, k_history_name));
     if (m_history) {
-      NB_TRY_ASSIGN(m_numbers, numbers_in(*m_history));
+      NB_TRY_ASSIGN(m_numbers, generations_in(*m_history));
     }
     NB_TRY_ASSIGN(m_spare, sound(m_control, k_spare_name, decode_spare));
     for (const std::string_view name : {k_journal_undo_name, k_journal_name}) {
@@ -206,14 +191,6 @@ class Mender {
     const auto at = std::lower_bound(m_numbers.begin(), m_numbers.end(), number);
     if (at == m_numbers.begin()) return std::optional<std::uint64_t>();
     return std::optional(*std::prev(at));
-  }
-
-  Status mend_spare() {
-    if (m_format->lifetime != Lifetime::permanent) return {};
-    const Bytes wanted = encode(Spare{m_format->uuid, *m_secret});
-    const Result<Bytes> there = read_small_file(m_control, k_spare_name);
-    if (there && *there == wanted) return {};
-    return replace_small_file(m_control, k_spare_name, wanted);
   }
 
   // What was there stays for whoever wants to know what happened.

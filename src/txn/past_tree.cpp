@@ -69,23 +69,18 @@ class PastBuilder {
   std::optional<LiveTree> m_kept;
 };
 
-// A generation that the way back needs.
-template <class T>
-Result<T> needed(Result<T> result, std::uint64_t generation, std::string_view record) {
-  if (result) return result;
-  return tl::make_unexpected(no_way_back(result.error(), generation, record));
-}
-
 Status lead_back(const History& history, PastView& view, std::uint64_t number) {
   PastBuilder builder(history, view);
   for (std::uint64_t at = view.set.head().generation; at != number;) {
-    NB_TRY_ASSIGN(const Generation generation, needed(history.read(at), at, k_generation_name));
-    if (!generation.previous || *generation.previous < number) {
+    const Result<Generation> generation = history.read(at);
+    if (!generation) return tl::make_unexpected(no_way_back(generation.error(), at));
+    if (!generation->previous || *generation->previous < number) {
       return fail(Errc::bad_set, "history/" + std::to_string(at) + ": does not lead back to generation " +
                                      std::to_string(number));
     }
-    NB_TRY(needed(builder.take(generation), at, k_changes_name));
-    at = *generation.previous;
+    const Status taken = builder.take(*generation);
+    if (!taken) return tl::make_unexpected(no_way_back(in_changes(taken.error(), at), at));
+    at = *generation->previous;
   }
   return {};
 }

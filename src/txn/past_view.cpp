@@ -7,11 +7,11 @@ namespace nb::txn {
 
 // In one call wherever the path allows that: a listing may do this for each name.
 Result<std::unique_ptr<fs::Directory>> PastView::open_kept(std::uint64_t generation, const RelPath& path) const {
-  const RelPath files = RelPath().child(k_history_name).child(std::to_string(generation)).child(k_files_name);
+  const RelPath files = RelPath().child(k_history_name).join(kept_files(generation));
   if (files.str().size() + 1 + path.str().size() <= k_max_path_bytes) {
     return set.control().open_directory_path(files.join(path));
   }
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> top, set.control().open_directory_path(files));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> top, open_kept_files(set, generation));
   return top->open_directory_path(path);
 }
 

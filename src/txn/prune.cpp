@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view k_title = "nbackup judged";
 constexpr std::string_view k_judged_name = "judged";
-constexpr std::string_view k_judged_new_name = "judged.new";
 
 // Up to so many generations are looked through after every commit.
 constexpr std::uint64_t k_few = 64;
@@ -64,9 +63,7 @@ bool is_due(const std::optional<Judged>& last, const Judged& now) {
 
 // Not synced: one that is lost costs nothing but looking.
 Status remember(fs::Directory& history, const Judged& judged) {
-  NB_TRY(remove_if_there(history, k_judged_new_name));
-  NB_TRY(put_new_file(history, k_judged_new_name, encode(judged)));
-  return history.rename(k_judged_new_name, history, k_judged_name, fs::RenameMode::replace);
+  return overwrite_small_file(history, k_judged_name, encode(judged));
 }
 
 }  // namespace

@@ -89,6 +89,12 @@ Result<std::optional<ByteView>> RecordCursor::next() {
   return payload;
 }
 
+Result<ByteView> RecordCursor::next_of(std::string_view what) {
+  NB_TRY_ASSIGN(const std::optional<ByteView> record, next());
+  if (!record) return fail(Errc::bad_set, std::string(what) + ": no footer");
+  return *record;
+}
+
 Result<std::optional<ByteView>> RecordCursor::previous() {
   if (m_at == m_begin) return std::nullopt;
   if (m_at - m_begin < k_frame_overhead_bytes) return fail(Errc::bad_set, "record: truncated");

@@ -41,6 +41,8 @@ class RecordCursor {
 
   // The record after the position, which moves past it; nothing at the end. The view holds until the next call.
   Result<std::optional<ByteView>> next();
+  // The same of a file that ends with a footer: its end is Errc::bad_set, "<what>: no footer".
+  Result<ByteView> next_of(std::string_view what);
   // The record before the position, which moves in front of it; nothing at the beginning.
   Result<std::optional<ByteView>> previous();
   void to_end() { m_at = m_end; }

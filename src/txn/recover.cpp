@@ -102,7 +102,7 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
 Result<RecoveryReport> recover(FileSet& set, const WriterLock& writer, Clock& clock, const GoOn& go_on) {
   NB_TRY(set.reload());
   // One is as good as none; a full disk must not end a run for it.
-  static_cast<void>(keep_spare(set));
+  static_cast<void>(keep_spare(set.control(), set.format(), set.secret()));
   RecoveryReport nothing;
   NB_TRY_ASSIGN(const bool thinned, finish_thinning(set, writer, clock, go_on));
   if (thinned) nothing.action = RecoveryAction::thinned;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view k_title = "nbackup scrub";
 constexpr std::uint64_t k_version = 1;
-constexpr std::string_view k_scrub_new_name = "scrub.new";
 constexpr std::string_view k_live = "live";
 
 void put_pass(TextRecordWriter& out, std::string_view key, const ScrubPass& pass) {
@@ -108,10 +107,7 @@ Result<ScrubRecord> read_scrub_record(FileSet& set) {
 }
 
 Status write_scrub_record(FileSet& set, const ScrubRecord& record) {
-  fs::Directory& control = set.control();
-  NB_TRY(remove_if_there(control, k_scrub_new_name));
-  NB_TRY(put_new_file(control, k_scrub_new_name, encode(record)));
-  return control.rename(k_scrub_new_name, control, k_scrub_name, fs::RenameMode::replace);
+  return overwrite_small_file(set.control(), k_scrub_name, encode(record));
 }
 
 Result<std::unique_ptr<fs::File>> take_scrub_lock(FileSet& set) {

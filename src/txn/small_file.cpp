@@ -31,6 +31,13 @@ Status write_new_file(fs::Directory& directory, std::string_view name, ByteView 
   return file->sync();
 }
 
+Status overwrite_small_file(fs::Directory& directory, std::string_view name, ByteView content) {
+  const std::string temporary = std::string(name) + ".new";
+  NB_TRY(remove_if_there(directory, temporary));
+  NB_TRY(put_new_file(directory, temporary, content));
+  return directory.rename(temporary, directory, name, fs::RenameMode::replace);
+}
+
 Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content) {
   const std::string temporary = std::string(name) + ".new";
   NB_TRY(remove_if_there(directory, temporary));

@@ -16,7 +16,9 @@ Status put_new_file(fs::Directory& directory, std::string_view name, ByteView co
 // A new file, content durable; its name is not (sync the directory).
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
 
-// In place of `name`, in one step and durable. `<name>.new` is its own, for a moment.
+// In place of `name`, in one step, but not durable. `<name>.new` is its own, for a moment.
+Status overwrite_small_file(fs::Directory& directory, std::string_view name, ByteView content);
+// The same, durable.
 Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content);
 
 // Nothing if there is no such name.

@@ -53,12 +53,12 @@ Result<Spare> decode_spare(ByteView data) {
   return Spare{uuid, std::move(secret)};
 }
 
-Status keep_spare(FileSet& set) {
-  if (set.format().lifetime != Lifetime::permanent) return {};
-  const Bytes wanted = encode(Spare{set.format().uuid, set.secret()});
-  const Result<Bytes> there = read_small_file(set.control(), k_spare_name);
+Status keep_spare(fs::Directory& control, const SetFormat& format, const hash::Secret& secret) {
+  if (format.lifetime != Lifetime::permanent) return {};
+  const Bytes wanted = encode(Spare{format.uuid, secret});
+  const Result<Bytes> there = read_small_file(control, k_spare_name);
   if (there && *there == wanted) return {};
-  return replace_small_file(set.control(), k_spare_name, wanted);
+  return replace_small_file(control, k_spare_name, wanted);
 }
 
 }  // namespace nb::txn

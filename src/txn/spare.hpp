@@ -18,8 +18,7 @@ Bytes encode(const Spare& spare);
 Result<hash::Secret> decode_secret(ByteView data);
 Result<Spare> decode_spare(ByteView data);
 
-// Writes the spare of a permanent set unless it is there as it should be. Needs the writer's lock, or a set in the
-// making.
-Status keep_spare(FileSet& set);
+// Writes the spare of a permanent set unless it is there as it should be. Needs the writer's lock.
+Status keep_spare(fs::Directory& control, const SetFormat& format, const hash::Secret& secret);
 
 }  // namespace nb::txn

@@ -24,7 +24,7 @@ class SyncEach {
     while (!to_do.empty()) {
       const RelPath path = std::move(to_do.back());
       to_do.pop_back();
-      const auto directory = path.is_root() ? top.reopen() : top.open_directory_path(path);
+      const auto directory = top.open_directory_path(path);
       if (!directory) {
         NB_TRY(judge(tl::make_unexpected(directory.error())));
         continue;

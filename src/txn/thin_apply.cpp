@@ -37,8 +37,7 @@ class SyncMoved {
 
  private:
   Status up_from(std::uint64_t generation, const RelPath& path) {
-    NB_TRY_ASSIGN(const RelPath files, RelPath::parse(std::to_string(generation) + "/" + std::string(k_files_name)));
-    for (RelPath each = files.join(path).parent(); !each.is_root(); each = each.parent()) {
+    for (RelPath each = kept_files(generation).join(path).parent(); !each.is_root(); each = each.parent()) {
       if (!m_synced.insert(each.str()).second) return {};
       const auto directory = m_history.open_directory_path(each);
       const bool is_gone =

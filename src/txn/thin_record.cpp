@@ -186,11 +186,10 @@ Result<ThinRecord> ThinRecord::open(const fs::Directory& history, std::string_vi
   const std::uint64_t begin = cursor.at();
   for (std::uint64_t count = 0;; ++count) {
     const std::uint64_t end = cursor.at();
-    NB_TRY_ASSIGN(const std::optional<ByteView> record, cursor.next());
-    if (!record) return fail(Errc::bad_set, "merge: no footer");
-    NB_TRY_ASSIGN(const std::optional<std::uint64_t> total, footer_of(*record));
+    NB_TRY_ASSIGN(const ByteView record, cursor.next_of("merge"));
+    NB_TRY_ASSIGN(const std::optional<std::uint64_t> total, footer_of(record));
     if (!total) {
-      NB_TRY(decode_thin_op(*record));
+      NB_TRY(decode_thin_op(record));
       continue;
     }
     if (*total != count || cursor.at() != stat.size) return fail(Errc::bad_set, "merge: footer does not match");

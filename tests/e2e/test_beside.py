@@ -54,13 +54,9 @@ def change(root: Path) -> None:
 class Beside(Case):
     def setUp(self) -> None:
         super().setUp()
-        reason = loopfs.missing("exfat")
-        if reason:
-            self.skipTest(reason)
+        self.disk = loopfs.mounted_for(self, self.dir, "exfat", 64)
         self.source = self.dir / "source"
         build(self.source)
-        self.disk = loopfs.LoopFs(self.dir, "exfat", size_mb=64)
-        self.addCleanup(self.disk.close)
         self.pool = self.disk.mount / "pool"
 
     def pulled(self, pool: Path | None = None) -> tree.Tree:

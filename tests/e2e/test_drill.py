@@ -154,11 +154,7 @@ class Rot(Drilled):
 
     def setUp(self) -> None:
         super().setUp()
-        reason = loopfs.missing("ext4")
-        if reason:
-            self.skipTest(reason)
-        self.disk = loopfs.LoopFs(self.dir, "ext4", 64)
-        self.addCleanup(self.disk.close)
+        self.disk = loopfs.mounted_for(self, self.dir, "ext4", 64)
         self.make(self.disk.mount / "pool")
 
     def test_is_found_and_named(self) -> None:

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import time
+import unittest
 from pathlib import Path
 
 TYPES = ("ext4", "xfs", "btrfs")
@@ -171,3 +172,13 @@ def _run(*argv: str) -> str:
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr.strip()}")
     return done.stdout
+
+
+def mounted_for(case: unittest.TestCase, work: Path, kind: str, size_mb: int) -> LoopFs:
+    """For the whole of a test, which is skipped where that cannot be."""
+    reason = missing(kind)
+    if reason:
+        case.skipTest(reason)
+    disk = LoopFs(work, kind, size_mb)
+    case.addCleanup(disk.close)
+    return disk

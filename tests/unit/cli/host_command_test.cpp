@@ -121,9 +121,9 @@ TEST_CASE("host command: places and paths are checked", "[cli]") {
 }
 
 TEST_CASE("host command: who may only read cannot decide", "[cli]") {
-  const HostCommandRow looks{CommandId::ls, Right::read, "", nullptr};
-  const HostCommandRow decides{CommandId::ls, Right::decide, "", nullptr};
-  const HostCommandRow adds{CommandId::ls, Right::add, "", nullptr};
+  const HostCommandRow looks{CommandId::ls, Right::read, "", "", nullptr};
+  const HostCommandRow decides{CommandId::ls, Right::decide, "", "", nullptr};
+  const HostCommandRow adds{CommandId::ls, Right::add, "", "", nullptr};
   ServeRights rights;
   CHECK(check_right(looks, {}, rights));
   CHECK(check_right(adds, {}, rights));

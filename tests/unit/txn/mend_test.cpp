@@ -83,7 +83,7 @@ TEMPLATE_TEST_CASE("mend: each record by itself, whatever its damage", "[txn][me
     for (const Damage kind : k_damages) {
       INFO(path << " " << static_cast<int>(kind));
       Fixture<TestType> at;
-      good(keep_spare(at.set.set()));
+      good(keep_spare(at.set.set().control(), at.set.set().format(), at.set.set().secret()));
       Spot(at.set.set(), path).damage(kind);
       const MendReport report = good(at.mend());
       const bool is_spare = std::string_view(path) == "spare";

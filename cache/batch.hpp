@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch: many changes of a store in one SQLite transaction, which the first of them begins. For the stores of a file
+// set, which are told of each file by itself.
+//
+// Used by one thread.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "cache/store.hpp"
+
+namespace nb::cache {
+
+class Batch {
+ public:
+  // `store` outlives the batch. `at_begin` is done first in every transaction.
+  explicit Batch(Store& store, std::function<void(Connection&)> at_begin = {})
+      : m_store(store), m_at_begin(std::move(at_begin)) {}
+
+  // Makes `change` part of the transaction, and ends that once it is large.
+  template <class Change>
+  void add(const Change& change) {
+    m_store.with([&](Connection& connection) {
+      begin(connection);
+      change(connection);
+      if (++m_changes >= k_most_changes) end(connection);
+    });
+  }
+  // Ends what is open.
+  void flush();
+  // The same inside Store::with, also of a transaction that the caller has begun.
+  void end(Connection& connection);
+
+ private:
+  static constexpr std::size_t k_most_changes = 4096;
+  void begin(Connection& connection);
+
+  Store& m_store;
+  std::function<void(Connection&)> m_at_begin;
+  std::size_t m_changes = 0;  // in the open transaction
+};
+
+}  // namespace nb::cache
