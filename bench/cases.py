@@ -38,7 +38,7 @@ FILES = ("scp-old", "tar")  # for many files scp's old protocol costs less
 CATS = ("scp", "tar", "cat", "cat-null")
 DELETE = ("--delete", "--max-delete=-1")
 ZSTD = "-a -z --zc=zstd"
-POOL = "-a --exclude=/.nbackup"
+POOL = "-a --exclude=/.nb*"
 OLD = ("--at", "1")
 RESTORES = {"scp, tar": "copy a tree as it is; see pull"}
 
@@ -80,6 +80,8 @@ CASES = (
     Case("delay-small", "40 ms round trip, 1,000 files of 0.3-9 KB", "delay-small", ("-a", ZSTD), ("tar",),
          route="delay", skipped={"scp": "takes minutes: several round trips for each file"}),
     Case("delay-bulk", "40 ms round trip, 256 MiB of random data", "delay-bulk", BARE, CATS, route="delay"),
+    Case("delay-pull", "40 ms round trip, pull of 256 MiB of random data", "delay-bulk", BARE, CATS,
+         operation="pull", route="delay"),
 )
 
 GROUPS = {
@@ -89,7 +91,7 @@ GROUPS = {
     "restore": ("restore-small", "restore-image"),
     "verify": ("verify-bulk", "verify-small"),
     "link": tuple(case.name for case in CASES if case.name.startswith("link")),
-    "delay": ("delay-small", "delay-bulk"),
+    "delay": ("delay-small", "delay-bulk", "delay-pull"),
     "all": tuple(case.name for case in CASES),
 }
 

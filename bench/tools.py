@@ -65,7 +65,7 @@ class Nbackup(Tool):
         return [*self._words("verify", route), f"{source}/", f"{HOST}:{target}"]
 
     def restore(self, pool: Path, target: Path, route: Route) -> list[str]:
-        return [*self._words("restore", route), *self.flags, f"{HOST}:{pool}", str(target)]
+        return [*self._words("restore", route), *self.flags, f"{HOST}:{pool}/", str(target)]
 
     def seed(self, source: Path, target: Path, route: Route, home: Path) -> None:
         gauge.run(gauge.Job(self.push(source, target, route), home, route))
