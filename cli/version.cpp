@@ -13,10 +13,10 @@
 namespace nb::cli {
 namespace {
 
-// The channel window is fixed when libssh is built, and told by the headers of our build alone.
+// How large the channel window may be is told by the headers of our build alone.
 std::string libssh_text() {
-#ifdef LIBSSH_CHANNEL_WINDOW
-  const std::string window = fmt::format("{} MiB", LIBSSH_CHANNEL_WINDOW >> 20);
+#ifdef LIBSSH_CHANNEL_WINDOW_MAX
+  const std::string window = fmt::format("{} to {} MiB", LIBSSH_CHANNEL_WINDOW >> 20, LIBSSH_CHANNEL_WINDOW_MAX >> 20);
 #else
   const std::string window = "libssh's own";
 #endif
@@ -25,8 +25,7 @@ std::string libssh_text() {
   };
   const ssh::AlgorithmNames& names = transport::libssh_algorithms();
   return fmt::format("libssh {} (cipher none: {}, MAC umac: {}, channel window: {})", ::ssh_version(0),
-                     known(names.ciphers, ssh::k_none),
-                     known(names.macs, "umac-64-etm@openssh.com"), window);
+                     known(names.ciphers, ssh::k_none), known(names.macs, "umac-64-etm@openssh.com"), window);
 }
 
 }  // namespace

@@ -14,7 +14,25 @@ namespace {
 // One call's worth: large enough for full packets, small enough that reading is not kept waiting.
 constexpr std::size_t k_write_piece_bytes = 256 << 10;
 
+void set_window(ssh_channel channel, std::chrono::nanoseconds round_trip) {
+#ifdef LIBSSH_CHANNEL_WINDOW_MAX
+  // One that cannot be set is no failure of the run, and a broken connection shows in what comes next.
+  static_cast<void>(ssh_channel_set_window(channel, channel_window_for(round_trip)));
+#else
+  static_cast<void>(channel);
+  static_cast<void>(round_trip);
+#endif
+}
+
 }  // namespace
+
+std::uint32_t channel_window_for(std::chrono::nanoseconds round_trip) {
+  constexpr std::int64_t k_bytes_per_millisecond = 400'000;
+  constexpr std::int64_t k_most_milliseconds = k_largest_window / k_bytes_per_millisecond;
+  if (round_trip > std::chrono::milliseconds(k_most_milliseconds)) return k_largest_window;
+  const std::int64_t bytes = round_trip.count() * k_bytes_per_millisecond / 1'000'000;
+  return std::max(static_cast<std::uint32_t>(bytes), k_smallest_window);
+}
 
 LibsshStream::LibsshStream(LibsshOptions options, SessionPtr session, Fd wake)
     : m_options(std::move(options)),
@@ -115,10 +133,12 @@ Status LibsshStream::open_channel() {
   m_event.reset(ssh_event_new());
   if (!m_channel || !m_event) return fail(Errc::internal, "no memory for an ssh channel");
   install_callbacks();
+  const auto asked = std::chrono::steady_clock::now();
   if (ssh_set_channel_callbacks(m_channel.get(), &m_callbacks) != SSH_OK ||
       ssh_channel_open_session(m_channel.get()) != SSH_OK) {
     return session_error(m_session.get(), Errc::connect, "open a channel on " + m_address);
   }
+  m_round_trip = std::chrono::steady_clock::now() - asked;
   // libssh holds the request back until a key exchange has ended: the answer came under the new keys.
   m_negotiated = read_negotiated(m_session.get(), m_options);
   return {};
@@ -126,9 +146,13 @@ Status LibsshStream::open_channel() {
 
 Status LibsshStream::start() {
   const LogScope log(m_options.on_log, m_options.verbosity);
+  const auto asked = std::chrono::steady_clock::now();
   if (ssh_channel_request_exec(m_channel.get(), m_options.command.c_str()) != SSH_OK) {
     return session_error(m_session.get(), Errc::connect, "run a command on " + m_address);
   }
+  // Each answer took a round trip and what the server had to do: the faster one is nearer to the truth.
+  m_round_trip = std::min<std::chrono::nanoseconds>(m_round_trip, std::chrono::steady_clock::now() - asked);
+  set_window(m_channel.get(), m_round_trip);
   ssh_set_blocking(m_session.get(), 0);
   if (ssh_event_add_fd(m_event.get(), m_wake.get(), POLLIN, on_wake, this) != SSH_OK ||
       ssh_event_add_session(m_event.get(), m_session.get()) != SSH_OK) {
@@ -252,8 +276,8 @@ LibsshStream::Pumped LibsshStream::pump_in() {
     if (region.empty()) break;
     lock.unlock();
     m_draining = true;
-    const int got = ssh_channel_read_nonblocking(m_channel.get(), region.data(),
-                                                 static_cast<std::uint32_t>(region.size()), 0);
+    const int got =
+        ssh_channel_read_nonblocking(m_channel.get(), region.data(), static_cast<std::uint32_t>(region.size()), 0);
     m_draining = false;
     lock.lock();
     if (got > 0) {

@@ -10,7 +10,9 @@
 
 #include <libssh/callbacks.h>
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 
@@ -22,6 +24,12 @@
 namespace nb::transport {
 
 inline constexpr std::size_t k_ring_bytes = 4 << 20;
+
+// How much the server may send before it is read: what `round_trip` needs for 400 MB/s, within these bounds. More than
+// that only fills the server's memory, which OpenSSH pays for dearly (docs/decisions.md).
+inline constexpr std::uint32_t k_smallest_window = 2 << 20;
+inline constexpr std::uint32_t k_largest_window = 16 << 20;
+std::uint32_t channel_window_for(std::chrono::nanoseconds round_trip);
 
 struct ChannelDeleter {
   void operator()(ssh_channel channel) const { ssh_channel_free(channel); }
@@ -92,6 +100,7 @@ class LibsshStream final : public LibsshByteStream {
   Fd m_wake;
   ssh::Negotiated m_negotiated;
   std::string m_address;
+  std::chrono::nanoseconds m_round_trip{0};  // at most: of the fastest answer so far
   StderrKeeper m_stderr;
   bool m_draining = false;  // owner only: pump_in() reads by itself, the callback leaves data alone
   bool m_blocked = false;   // owner only: libssh takes nothing until the session has an event

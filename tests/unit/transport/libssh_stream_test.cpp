@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only an SSH session in this process has: host keys, logins, the remote command's end, a connection that breaks.
 #include "transport/libssh_stream.hpp"
+#include "transport/libssh_stream_impl.hpp"
 
 #include <unistd.h>
 
@@ -424,6 +425,18 @@ TEST_CASE("log lines of libssh go to the callback", "[transport]") {
     REQUIRE(stream.has_value());
   }
   CHECK(contains(all, "ssh_connect"));
+}
+
+TEST_CASE("the window is what the round trip needs, within bounds", "[transport]") {
+  using transport::channel_window_for;
+  using transport::k_largest_window;
+  using transport::k_smallest_window;
+  CHECK(channel_window_for(0ns) == k_smallest_window);
+  CHECK(channel_window_for(1ms) == k_smallest_window);
+  CHECK(channel_window_for(20ms) == 8'000'000);
+  CHECK(channel_window_for(41ms) == 16'400'000);
+  CHECK(channel_window_for(60ms) == k_largest_window);
+  CHECK(channel_window_for(std::chrono::hours(2000)) == k_largest_window);
 }
 
 TEST_CASE("transfers survive key exchanges in between", "[transport]") {
