@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cli/look_places.hpp"
 #include "cli/quantities.hpp"
 #include "cli/scrub.hpp"
 #include "cli/scrub_json.hpp"
 #include "session/set_reader.hpp"
-#include "session/set_writer.hpp"
 
 namespace nb::cli {
 namespace {
@@ -71,9 +71,9 @@ Result<HealSummary> look(const HostJob& job, const session::HealOptions& options
   return HealSummary{opened.root_path, report, true};
 }
 
-Result<HealSummary> work(const HostJob& job, const session::HealOptions& options, Teller& teller, Clock& clock) {
-  NB_TRY_ASSIGN(const session::SetWriter writer,
-                session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock));
+Result<HealSummary> work(const HostJob& job, const session::HealOptions& options, Teller& teller,
+                         session::CommandOutput& output, Clock& clock) {
+  NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
   NB_TRY(check_whole(job, {}, writer.root_path));
   NB_TRY_ASSIGN(const session::HealReport report, session::heal(*writer.set, *writer.lock, options, teller, clock));
   return HealSummary{writer.root_path, report, false};
@@ -86,8 +86,8 @@ bool heal_only_looks(const Settings& settings) { return settings.has(wire::k_fla
 Result<int> run_heal(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   Teller teller(job, output);
   const session::HealOptions options{job.settings.from, job.stay_within, job.settings.wait_readers};
-  NB_TRY_ASSIGN(const HealSummary summary,
-                heal_only_looks(job.settings) ? look(job, options, teller, clock) : work(job, options, teller, clock));
+  NB_TRY_ASSIGN(const HealSummary summary, heal_only_looks(job.settings) ? look(job, options, teller, clock)
+                                                                         : work(job, options, teller, output, clock));
   NB_TRY(tell_end(job, summary, output));
   return summary.report.left == 0 ? 0 : info(Errc::damaged).exit_code;
 }

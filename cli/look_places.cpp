@@ -12,6 +12,11 @@ Result<session::SetView> open_view(session::SetReader& reader, const std::option
   return session::SetView::open(reader, generation);
 }
 
+Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock) {
+  const auto waits = [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
+  return session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock, waits);
+}
+
 Status Problems::tell(const Error& error) {
   ++m_count;
   return m_output.problem(error);

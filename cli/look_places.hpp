@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ls, cat and diff begin with: the moment that was asked for, and the set's tree as it was then.
+// What commands at the host begin with: the set, to look at as it was then or to change what is kept of it.
 #pragma once
 
 #include <optional>
 
 #include "cli/host_command.hpp"
 #include "session/set_reader.hpp"
+#include "session/set_writer.hpp"
 
 namespace nb::cli {
 
 // `when` is a WHEN (cli/when.hpp); none: latest.
 Result<session::SetView> open_view(session::SetReader& reader, const std::optional<std::string>& when,
                                    const Clock& clock);
+
+// The set, held by its writer; the output hears of a wait for another one.
+Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock);
 
 // What the user named is not there: a wrong path on the command line, as it is for every other command.
 template <class T>

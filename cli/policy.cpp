@@ -4,9 +4,9 @@
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
+#include "cli/look_places.hpp"
 #include "cli/prune.hpp"
 #include "session/set_reader.hpp"
-#include "session/set_writer.hpp"
 
 namespace nb::cli {
 namespace {
@@ -31,8 +31,7 @@ Result<int> set(const HostJob& job, session::CommandOutput& output, Clock& clock
   if (job.settings.keep && job.settings.default_policy) {
     return fail(Errc::usage, "--default and a --keep option exclude each other");
   }
-  NB_TRY_ASSIGN(const session::SetWriter writer,
-                session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock));
+  NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
   NB_TRY(txn::write_policy(*writer.set, *writer.lock, job.settings.keep));
   NB_TRY(tell(job, writer.root_path, job.settings.keep, output));
   return 0;

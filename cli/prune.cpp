@@ -8,10 +8,10 @@
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
+#include "cli/look_places.hpp"
 #include "cli/quantities.hpp"
 #include "cli/status_table.hpp"
 #include "session/set_reader.hpp"
-#include "session/set_writer.hpp"
 #include "session/source_setup.hpp"
 
 namespace nb::cli {
@@ -74,8 +74,7 @@ Result<int> explain(const HostJob& job, session::CommandOutput& output, Clock& c
 }
 
 Result<int> drop(const HostJob& job, session::CommandOutput& output, Clock& clock) {
-  NB_TRY_ASSIGN(const session::SetWriter writer,
-                session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock));
+  NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
   NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, *writer.set));
   NB_TRY_ASSIGN(const auto decisions, decide_on(job, policy, *writer.set, clock));
   NB_TRY(tell_decisions(job, decisions, output));

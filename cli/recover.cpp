@@ -30,6 +30,8 @@ void tell_mended(const std::string& path, const txn::MendReport& mended) {
   for (const std::string& line : mended.mended) print_message(escape(path) + "/.nbackup: " + escape(line));
 }
 
+void print_waiting(const std::string& text) { print_message(escape(text)); }
+
 Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait, Clock& clock) {
   NB_TRY_ASSIGN(txn::Located located, txn::locate_set(path, std::nullopt));
   if (!located.is_set) return fail(Errc::path, "no file set at or above " + path);
@@ -37,11 +39,11 @@ Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait
   NB_TRY(random_bytes(token));
   const txn::LockNote note = txn::lock_note_of_this_process(client_name(), token, clock);
   Recovered all;
-  NB_TRY_ASSIGN(all.mended, txn::mend(*located.root, note, wait, clock));
+  NB_TRY_ASSIGN(all.mended, txn::mend(*located.root, note, wait, clock, print_waiting));
   // Told at once: what comes may fail.
   tell_mended(located.root_path, all.mended);
   NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(located.root)));
-  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, wait, clock));
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, wait, clock, {}, print_waiting));
   NB_TRY_ASSIGN(all.orphans, txn::set_aside_orphans(*set, *lock));
   NB_TRY_ASSIGN(all.report, txn::recover(*set, *lock, clock));
   NB_TRY_ASSIGN(all.history, txn::check_history(*set));
@@ -72,11 +74,16 @@ int exit_code_of(const Recovered& all) {
 
 std::string outcome(const Recovered& all) {
   switch (all.report.action) {
-    case txn::RecoveryAction::nothing: return all.mended.mended.empty() ? "nothing to recover" : "mended";
-    case txn::RecoveryAction::completed: return "the interrupted commit was completed";
-    case txn::RecoveryAction::rolled_back: return "the interrupted commit was undone";
-    case txn::RecoveryAction::thinned: return "the interrupted dropping of generations was completed";
-    case txn::RecoveryAction::journal_removed: return "the commit was complete; its journal was removed";
+    case txn::RecoveryAction::nothing:
+      return all.mended.mended.empty() ? "nothing to recover" : "mended";
+    case txn::RecoveryAction::completed:
+      return "the interrupted commit was completed";
+    case txn::RecoveryAction::rolled_back:
+      return "the interrupted commit was undone";
+    case txn::RecoveryAction::thinned:
+      return "the interrupted dropping of generations was completed";
+    case txn::RecoveryAction::journal_removed:
+      return "the commit was complete; its journal was removed";
   }
   return "recovered";
 }

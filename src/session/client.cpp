@@ -121,11 +121,16 @@ class Run {
     return open;
   }
 
-  Result<wire::Opened> open(Connection& connection, const wire::Open& message) {
+  Result<wire::Opened> open(Connection& connection, Reporter& reporter, const wire::Open& message) {
     NB_TRY(wire::check_open(message));
     NB_TRY(connection.send(message));
     NB_TRY(connection.flush());
-    return receive<wire::Opened>(connection);
+    while (true) {
+      NB_TRY_ASSIGN(const auto raw, receive_one_of(connection, {wire::MessageType::opened, wire::MessageType::notice}));
+      if (raw.type == wire::MessageType::opened) return wire::decode_message<wire::Opened>(raw.body);
+      NB_TRY_ASSIGN(const auto notice, wire::decode_message<wire::Notice>(raw.body));
+      reporter.received(notice);
+    }
   }
 
   Result<SourceSetup> set_up_sources() {
@@ -141,7 +146,7 @@ class Run {
     message.expected_set = m_job.expected_set;
     if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
     if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
-    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, reporter, message));
     if (opened.set) setup.held.release(*opened.set);
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
@@ -182,9 +187,11 @@ class Run {
     message.sources = m_job.sources;
     message.at = m_job.at;
     message.secret.assign(secret.stored().begin(), secret.stored().end());
-    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, message));
+    NB_TRY_ASSIGN(const wire::Opened opened, open(connection, reporter, message));
     NB_TRY(check_shape(m_job, opened));
-    NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(pull_request(m_job, m_transaction, opened, secret), m_clock));
+    SinkRequest request = pull_request(m_job, m_transaction, opened, secret);
+    request.on_wait = [&reporter](const std::string& text) { reporter.notice(text); };
+    NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request, m_clock));
     if (setup.secret->id() != secret.id()) return fail(Errc::locked, "the destination's file set was made meanwhile");
     SinkOptions options = pull_options(m_job, opened, peer, {rules, *setup.secret});
     // Digests under a secret that ends with this run would never be asked for again.
@@ -196,8 +203,8 @@ class Run {
       // The new generation stands; the next run clears what is left.
       const Status cleaned = setup.transaction->clean_up();
       if (!cleaned) reporter.notice("what is no longer needed could not be removed: " + cleaned.error().message());
-      settle_history(setup, result, RunHistory::kept, [&reporter](const std::string& text) { reporter.notice(text); },
-                     m_clock);
+      settle_history(
+          setup, result, RunHistory::kept, [&reporter](const std::string& text) { reporter.notice(text); }, m_clock);
     }
     RunReport report;
     report.result = result;

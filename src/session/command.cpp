@@ -31,7 +31,9 @@ class SentOutput final : public CommandOutput {
   }
   Status notice(const std::string& text) override {
     NB_TRY(send_piece());
-    return m_connection.send(wire::Notice{text});
+    NB_TRY(m_connection.send(wire::Notice{text}));
+    // It may say what is waited for.
+    return m_connection.flush();
   }
   Status send_piece() {
     if (m_piece.empty()) return {};

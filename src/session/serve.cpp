@@ -90,8 +90,7 @@ class Server {
   // Waits for our own ghost, which may be in the middle of the commit that is asked about.
   Result<bool> was_committed(const wire::Query& query, std::uint64_t& generation) {
     // What does not say whether a file or a tree was pushed is taken for a file: that finds the set of either.
-    auto path =
-        resolve_target(query.destination, SourceShape::single_file, MissingDirectory::leave, m_options.root);
+    auto path = resolve_target(query.destination, SourceShape::single_file, MissingDirectory::leave, m_options.root);
     if (!path && path.error().code == Errc::not_found) return false;
     NB_TRY(path);
     if (!path->exists) return false;
@@ -100,8 +99,7 @@ class Server {
     if (!found.is_set) return false;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
     const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);
-    NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock,
-                                                                 may_go_on));
+    NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock, may_go_on));
     NB_TRY(txn::recover(*set, *lock, m_clock, may_go_on));
     NB_TRY(set->reload());
     generation = set->head().generation;
@@ -109,7 +107,7 @@ class Server {
     return std::find(recent.begin(), recent.end(), query.transaction) != recent.end();
   }
 
-  SinkRequest request_of(const wire::Open& open) const {
+  SinkRequest request_of(const wire::Open& open) {
     SinkRequest request;
     const bool single = (open.flags & wire::k_flag_single_file) != 0;
     request.destination = open.destination;
@@ -121,6 +119,10 @@ class Server {
     request.client = open.client;
     request.transaction = open.transaction;
     request.wait = std::chrono::seconds(open.wait_seconds);
+    request.on_wait = [this](const std::string& text) {
+      m_reporter.advise(text);
+      static_cast<void>(m_connection.flush());
+    };
     request.stay_within = m_options.root;
     request.must_keep_history = m_options.append_only;
     return request;
@@ -170,8 +172,9 @@ class Server {
     // Else who may only add could push good generations out of a policy's reach.
     if (m_options.append_only) return {};
     const bool unwanted = (open.flags & wire::k_flag_no_history) != 0;
-    settle_history(setup, *result, unwanted ? RunHistory::not_wanted : RunHistory::kept,
-                   [this](const std::string& text) { m_reporter.notice(text); }, m_clock);
+    settle_history(
+        setup, *result, unwanted ? RunHistory::not_wanted : RunHistory::kept,
+        [this](const std::string& text) { m_reporter.notice(text); }, m_clock);
     return {};
   }
 

@@ -21,6 +21,7 @@ struct SetWriter {
 
 // As open_set (set_reader.hpp), with the writer's lock. Errc::locked if another holds it for longer than `wait`.
 Result<SetWriter> open_set_to_write(const std::string& place, const std::optional<std::string>& stay_within,
-                                    const std::string& client, std::chrono::seconds wait, Clock& clock);
+                                    const std::string& client, std::chrono::seconds wait, Clock& clock,
+                                    const txn::OnWait& on_wait);
 
 }  // namespace nb::session

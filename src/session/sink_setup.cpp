@@ -18,8 +18,8 @@ Status guard_set(const SinkRequest& request, const txn::Located& found, const tx
   if (!request.expected_set) return {};
   if (set && set->format().uuid == *request.expected_set) return {};
   const std::string what = set ? "another file set is at " : "no file set is at ";
-  return fail(Errc::guard_set_missing, what + found.root_path +
-                                           "; is it mounted? If the set was replaced on purpose, run with --new-set");
+  return fail(Errc::guard_set_missing,
+              what + found.root_path + "; is it mounted? If the set was replaced on purpose, run with --new-set");
 }
 
 Result<hash::Secret> secret_for(const SinkRequest& request) {
@@ -30,14 +30,15 @@ Result<hash::Secret> secret_for(const SinkRequest& request) {
 // The other side reads the set under a reader's lock until the session ends, for which the commit would wait.
 Status check_not_source(const SinkRequest& request, const txn::FileSet& set) {
   if (request.mode != SinkMode::commit || !request.source_set || set.format().uuid != *request.source_set) return {};
-  return fail(Errc::path, "source and destination lie in one file set; push copies within a set, pull and restore do not");
+  return fail(Errc::path,
+              "source and destination lie in one file set; push copies within a set, pull and restore do not");
 }
 
 // A run that leaves no set behind was cut off here: its commit is finished, and what it kept goes. Returns the root.
 Result<std::unique_ptr<fs::Directory>> clear_ephemeral(const SinkRequest& request, std::unique_ptr<txn::FileSet> set,
                                                        Clock& clock) {
   const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
-  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, request.wait, clock, may_go_on));
+  NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, request.wait, clock, may_go_on, request.on_wait));
   NB_TRY(txn::recover(*set, *lock, clock));
   NB_TRY(set->remove_control());
   return set->root().reopen();
@@ -56,8 +57,9 @@ Status check_keeps(const SinkRequest& request, const txn::FileSet* set) {
   const txn::Lifetime lifetime = set != nullptr ? set->format().lifetime : request.lifetime;
   if (!request.must_keep_history || request.mode != SinkMode::commit) return {};
   if (lifetime == txn::Lifetime::permanent) return {};
-  return fail(Errc::read_only, request.destination + " is in no file set, which would keep what is replaced; "
-                                                     "this key may only add (serve --append-only)");
+  return fail(Errc::read_only, request.destination +
+                                   " is in no file set, which would keep what is replaced; "
+                                   "this key may only add (serve --append-only)");
 }
 
 Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, SinkSetup& setup) {
@@ -92,10 +94,11 @@ Status take_locks(const SinkRequest& request, Clock& clock, SinkSetup& setup) {
     return {};
   }
   const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
-  NB_TRY_ASSIGN(setup.writer, txn::WriterLock::acquire(*setup.set, note, request.wait, clock, may_go_on));
+  NB_TRY_ASSIGN(setup.writer,
+                txn::WriterLock::acquire(*setup.set, note, request.wait, clock, may_go_on, request.on_wait));
   NB_FAILPOINT("session.sink.locked");
-  NB_TRY_ASSIGN(setup.transaction, txn::Transaction::begin(*setup.set, *setup.writer, request.transaction, clock,
-                                                           may_go_on));
+  NB_TRY_ASSIGN(setup.transaction,
+                txn::Transaction::begin(*setup.set, *setup.writer, request.transaction, clock, may_go_on));
   return {};
 }
 
@@ -116,8 +119,8 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   const auto missing = request.mode == SinkMode::commit ? MissingDirectory::make : MissingDirectory::leave;
   // The guard comes before anything is made: an unmounted pool must not get a new set on the disk below it.
   if (request.expected_set) {
-    NB_TRY_ASSIGN(const TargetPath before, resolve_target(request.destination, request.shape, MissingDirectory::leave,
-                                                          request.stay_within));
+    NB_TRY_ASSIGN(const TargetPath before,
+                  resolve_target(request.destination, request.shape, MissingDirectory::leave, request.stay_within));
     if (!before.exists) NB_TRY(guard_set(request, {before.directory, nullptr, {}, false}, nullptr));
   }
   NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));

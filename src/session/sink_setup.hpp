@@ -27,6 +27,7 @@ struct SinkRequest {
   std::string client;
   txn::TxId transaction{};
   std::chrono::seconds wait{0};
+  txn::OnWait on_wait;
   std::optional<std::string> stay_within;    // serve --root
 };
 

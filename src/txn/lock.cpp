@@ -155,16 +155,17 @@ LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock&
 }
 
 Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockNote note, std::chrono::seconds wait,
-                                                   Clock& clock, const GoOn& go_on) {
+                                                   Clock& clock, const GoOn& go_on, const OnWait& on_wait) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::File> file, open_lock(control, fs::OpenMode::read_write));
   GhostHunt hunt(note);
   const SteadyTime begin = clock.steady();
-  while (true) {
+  for (bool is_first = true;; is_first = false) {
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::exclusive, k_writer_byte));
     if (locked) break;
     const std::optional<LockNote> holder = read_note(control);
     const std::chrono::seconds limit = hunt.chase(holder) ? std::max(wait, k_ghost_wait) : wait;
     if (clock.steady() - begin >= limit) return fail(Errc::locked, describe(holder));
+    if (is_first && on_wait) on_wait("waiting for the file set, which is " + describe(holder));
     NB_TRY(pause(clock, go_on));
   }
   NB_TRY(write_note(*file, note));
@@ -173,8 +174,8 @@ Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockN
 }
 
 Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
-                                                        Clock& clock, const GoOn& go_on) {
-  NB_TRY_ASSIGN(auto file, take_writer_lock(set.control(), std::move(note), wait, clock, go_on));
+                                                        Clock& clock, const GoOn& go_on, const OnWait& on_wait) {
+  NB_TRY_ASSIGN(auto file, take_writer_lock(set.control(), std::move(note), wait, clock, go_on, on_wait));
   NB_TRY(set.reload());
   return std::unique_ptr<WriterLock>(new WriterLock(std::move(file)));
 }

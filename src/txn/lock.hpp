@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/clock.hpp"
 #include "txn/file_set.hpp"
@@ -16,13 +17,16 @@ namespace nb::txn {
 // Errc::interrupted. May be empty. The session passes its interrupt flag.
 using GoOn = std::function<bool()>;
 
+// Told once, as a line for a person, if a lock is not free at once and will be waited for. May be empty.
+using OnWait = std::function<void(const std::string& text)>;
+
 class WriterLock {
  public:
   // Waits up to `wait`. Errc::locked names the holder ("backup@laptop, process 812, since 02:10"). A holder with the
   // same token on this machine is our own ghost: it is sent SIGTERM and waited for, at least 90 s: it gives up at once
   // unless it is past its commit point (or, in a recovery, waits a minute for readers).
   static Result<std::unique_ptr<WriterLock>> acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
-                                                     Clock& clock, const GoOn& go_on = {});
+                                                     Clock& clock, const GoOn& go_on = {}, const OnWait& on_wait = {});
 
  private:
   explicit WriterLock(std::unique_ptr<fs::File> file) : m_file(std::move(file)) {}
@@ -32,7 +36,7 @@ class WriterLock {
 // The kernel's lock alone, for who has no FileSet yet: as WriterLock::acquire, on `.nbackup` itself. A lock file that is
 // missing is made anew. It ends with what is returned.
 Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockNote note, std::chrono::seconds wait,
-                                                   Clock& clock, const GoOn& go_on = {});
+                                                   Clock& clock, const GoOn& go_on = {}, const OnWait& on_wait = {});
 
 // Fills pid, pid_start, boot_id and since of a note for this process.
 LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock& clock);

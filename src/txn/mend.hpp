@@ -24,6 +24,7 @@ struct MendReport {
 // `root` has a control directory. Takes the writer's lock for as long as it works. What was damaged stays beside the new
 // one, as `<name>.damaged`. Errc::bad_set for what can be made from nothing, which then stays as it was found, and for
 // a record that a newer nbackup has made.
-Result<MendReport> mend(fs::Directory& root, LockNote note, std::chrono::seconds wait, Clock& clock);
+Result<MendReport> mend(fs::Directory& root, LockNote note, std::chrono::seconds wait, Clock& clock,
+                        const OnWait& on_wait = {});
 
 }  // namespace nb::txn

@@ -284,10 +284,14 @@ class Together(Pushed):
         outcome = self.run_code(opt.LOCKED, *self.push())
         self.assertIn(str(pid).encode(), outcome.stderr, f"the holder is named\n{outcome.text}")
         self.run_code(opt.LOCKED, *self.push("--wait", "1"))
-        waiting = self.world.spawn(*self.push("--wait", "60"))
+        waiting = [self.world.spawn(*self.push("-v", "--wait", "60")),
+                   self.world.spawn("prune", "--wait", "60", "--keep-last", "9", self.sink)]
+        for each in waiting:
+            each.wait_for_message(b"waiting for the file set, which is held by ")
         os.kill(pid, signal.SIGCONT)
         self.assertEqual(run.wait().code, 0)
-        self.assertEqual(waiting.wait().code, 0)
+        for each in waiting:
+            self.assertEqual(each.wait().code, 0)
         self.assert_same_tree(self.source, self.sink)
 
     def test_lock_dies_with_its_process(self) -> None:

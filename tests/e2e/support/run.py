@@ -92,6 +92,14 @@ class Running:
             raise AssertionError(f"no end after {timeout} s: {self.outcome(-1).text}") from None
         return self.outcome(code)
 
+    def wait_for_message(self, part: bytes, timeout: float = 60) -> None:
+        """Until it has said that on its standard error."""
+        deadline = time.monotonic() + timeout
+        while part not in (so_far := self.outcome(-1)).stderr:
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise AssertionError(f"never said {part!r}: {so_far.text}")
+            time.sleep(0.01)
+
     def outcome(self, code: int) -> Outcome:
         return Outcome(code, Path(self._out.name).read_bytes(), Path(self._err.name).read_bytes(), self.argv)
 
