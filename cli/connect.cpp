@@ -92,7 +92,9 @@ ConnectionMessages printed_messages() {
 }
 
 std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words) {
-  return settings.remote_path.value_or("nbackup") + " " + ssh::shell_command(words);
+  const std::string quoted = ssh::shell_command(words);
+  if (settings.remote_path) return *settings.remote_path + " " + quoted;
+  return fmt::format("/bin/sh -c 'PATH=\"{}\"; export PATH; exec nbackup \"$@\"' nbackup {}", k_far_path, quoted);
 }
 
 std::string serve_command(const Settings& settings, FarRights rights) {
@@ -111,7 +113,7 @@ Result<Stream> open_remote(const Settings& settings, const FarHost& host, const 
   }();
   NB_TRY_ASSIGN(Stream stream, std::move(opened));
   const FarEnd far_end = far_end_of(*stream);
-  return watch_peer(std::move(stream), {host.address.name, command, far_end});
+  return watch_peer(std::move(stream), {host.address.name, settings.remote_path.value_or("nbackup"), far_end});
 }
 
 session::Connector make_connector(const Settings& settings, const std::optional<FarHost>& host, FarRights rights,

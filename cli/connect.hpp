@@ -38,7 +38,12 @@ FarHost remembered_host(const ssh::Host& address, const std::shared_ptr<cache::S
 // For commands without a reporter of their own: all but links on standard error.
 ConnectionMessages printed_messages();
 
-// What the remote shell is to run: --remote-path as the user wrote it (it may be "sudo nbackup"), then `words`, quoted.
+// Where nbackup is looked for on a host, for a POSIX shell there: a command over SSH often does not look into the places
+// where deploy puts it.
+inline constexpr std::string_view k_far_path = "$PATH:$HOME/.local/bin:/usr/local/bin";
+
+// What the remote shell, whichever it is, is to run: --remote-path as the user wrote it (it may be "sudo nbackup"), or
+// nbackup from k_far_path; then `words`, quoted.
 std::string remote_command_line(const Settings& settings, const std::vector<std::string>& words);
 
 // The same for `serve`, with what the settings ask of the other end: a pull is throttled and timed there too.

@@ -124,10 +124,8 @@ bool speaks_our_protocol(const std::string& protocol_line) {
 std::string path_note(const HostFacts& facts, DeployPlace place, const std::string& found) {
   if (found == target_path(facts)) return {};
   // A command starts in the home directory. These are our own words, so they need no quotes in a shell.
-  const std::string path =
-      place == DeployPlace::user ? ".local/bin/nbackup, or deploy with --sudo" : "/usr/local/bin/nbackup";
-  const std::string what = found.empty() ? "a command over ssh does not find it" : "a command over ssh finds " + found;
-  return what + ": use --remote-path=" + path;
+  const std::string path = place == DeployPlace::user ? ".local/bin/nbackup" : "/usr/local/bin/nbackup";
+  return "a command over ssh finds " + (found.empty() ? "none" : found) + ": use --remote-path=" + path;
 }
 
 Result<DeployPlan> make_deploy_plan(const HostFacts& facts, const DeployRequest& request) {

@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "cli/connect.hpp"
 #include "ssh/quote.hpp"
 
 namespace nb::cli {
 namespace {
 
-// $1: user or system. PATH is that of the login, which is what a later `nbackup serve` is looked for in. Facts are
+// $1: user or system. $far_path is where a later `nbackup serve` is looked for; PATH is that of the login. Facts are
 // found as the user even for `system`: nothing of the user's is run as root.
 constexpr std::string_view k_facts = R"sh(
 LC_ALL=C
@@ -48,7 +49,7 @@ elif [ -e "$dir/nbackup" ]; then
   say target-sum "${sum%% *}"
   say target-version "$(version_of "$dir/nbackup")"
 fi
-found=$(command -v nbackup)
+found=$(PATH=$far_path; command -v nbackup)
 if [ -n "$found" ]; then
   say found "$found"
   say found-version "$(version_of "$found")"
@@ -60,16 +61,16 @@ echo end
 
 IFS= read -r length || exit 0
 receive=$(head -c "$length")
-exec $as sh -c "$receive" nbackup-deploy "$dir" "$PATH"
+exec $as sh -c "$receive" nbackup-deploy "$dir" "$far_path"
 )sh";
 
 constexpr std::string_view k_receive = R"sh(
-# $1: the directory, $2: the login's PATH.
+# $1: the directory, $2: where a command over SSH is looked for.
 LC_ALL=C
 PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
 umask 022
-dir=$1 login_path=$2
+dir=$1 far_path=$2
 nl='
 '
 temporary=
@@ -135,7 +136,7 @@ program() {
   elif ! mv -f "$temporary" "$dir/nbackup"; then
     failed "cannot get its name in $dir"
   elif temporary= && sync "$dir"; then
-    say done "$(PATH=$login_path; command -v nbackup)"
+    say done "$(PATH=$far_path; command -v nbackup)"
   else
     failed "$dir could not be made durable"
   fi
@@ -171,11 +172,14 @@ done
 }  // namespace
 
 std::string deploy_command(DeployPlace place) {
-  const std::string program = fmt::format("S=$(head -c {}) && eval \"$S\"", k_facts.size());
+  const std::string program = fmt::format("S=$(head -c {}) && eval \"$S\"", deploy_facts_script().size());
   return ssh::shell_command({"sh", "-c", program, "nbackup-deploy", place == DeployPlace::user ? "user" : "system"});
 }
 
-std::string_view deploy_facts_script() { return k_facts; }
+std::string_view deploy_facts_script() {
+  static const std::string text = fmt::format("far_path=\"{}\"{}", k_far_path, k_facts);
+  return text;
+}
 
 std::string_view deploy_receive_script() { return k_receive; }
 

@@ -16,7 +16,7 @@ struct Hint {
 constexpr std::array k_hints{
     Hint{Errc::protocol_version, "Install the same version of nbackup on both sides."},
     Hint{Errc::remote_missing,
-         "Install it there: nbackup deploy HOST. If it is there, say where: --remote-path=.local/bin/nbackup"},
+         "Install it there: nbackup deploy HOST. If it is there, say where: --remote-path=COMMAND"},
     Hint{Errc::connect, "Check the name, the port and that sshd runs there; ssh -v shows what happens."},
     Hint{Errc::auth, "Check that 'ssh -o BatchMode=yes HOST true' works for this user."},
     Hint{Errc::insecure, "Nothing but the login was sent. Without --ssh-security it is encrypted or fails."},

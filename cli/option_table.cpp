@@ -282,7 +282,7 @@ constexpr std::array k_options{
     OptionRow{"-e,--rsh", valued, "COMMAND", k_connects | k_deploy, k_link, "remote shell to use: 'ssh -p 2222'",
               set_text<&Settings::rsh>},
     OptionRow{"--remote-path,--rsync-path", valued, "COMMAND", k_connects, k_link,
-              "nbackup on the remote host, if not in PATH", set_text<&Settings::remote_path>},
+              "what to run on the remote host for nbackup", set_text<&Settings::remote_path>},
     OptionRow{"--ssh-config", valued, "FILE", k_connects | k_deploy, k_link, "instead of ~/.ssh/config",
               set_text<&Settings::ssh_config>},
     OptionRow{"--ssh-security", valued, "LEVEL", k_connects, k_link,

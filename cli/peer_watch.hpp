@@ -17,7 +17,7 @@ enum class FarEnd : std::uint8_t { libssh, shell_program, local_process };
 
 struct PeerDescription {
   std::string name;     // of the host, for messages
-  std::string command;  // what was to run there
+  std::string command;  // what was to run there, as the user knows it
   FarEnd far_end = FarEnd::libssh;
 };
 

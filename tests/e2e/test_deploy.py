@@ -63,7 +63,7 @@ class Good(DeployCase):
         first = self.deploy(far)
         self.assert_deployed(far)
         self.assertIn(f"put nbackup {_version()} ", first.stdout.decode())
-        self.assertIn("use --remote-path=.local/bin/nbackup", first.stdout.decode())
+        self.assertNotIn("--remote-path", first.text)
         before = far.program.stat()
         second = self.deploy(far)
         self.assertIn("as it should be", second.stdout.decode())
@@ -76,7 +76,7 @@ class Good(DeployCase):
         source = self.dir / "source"
         source.mkdir()
         (source / "file").write_text("content")
-        self.run_ok("push", "-e", str(far.rsh), "--remote-path=.local/bin/nbackup", f"{source}/", "far:pool")
+        self.run_ok("push", "-e", str(far.rsh), f"{source}/", "far:pool")
         self.assertEqual((far.home / "pool" / "file").read_text(), "content")
 
     def test_in_the_path_no_word_of_remote_path(self) -> None:
@@ -334,7 +334,7 @@ class System(DeployCase):
         far = FarHost(self.world, wrap=f"unshare --mount {mount}")
         far.tool("id", "echo 1000")
         far.tool("sudo", f'echo "$1 $2" >>{self.dir}/sudo.log; shift; exec "$@"')
-        self.assertIn(b"use --remote-path=/usr/local/bin/nbackup", self.deploy(far, "--sudo").stdout)
+        self.assertNotIn(b"--remote-path", self.deploy(far, "--sudo").stdout)
         self.assertEqual((shared / "nbackup").read_bytes(), Path(BINARY).read_bytes())
         self.assertEqual(os.listdir(shared), ["nbackup"])
         self.assertEqual((self.dir / "sudo.log").read_text(), "-n true\n-n sh\n")
