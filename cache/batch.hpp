@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch: many changes of a store in one SQLite transaction, which the first of them begins. For the stores of a file
-// set, which are told of each file by itself.
+// set, which are told of each file by itself. Nothing fails, as in Store::with: damage empties the store, and a change
+// may then be run a second time. What is not flushed is taken back when the store is closed.
 //
 // Used by one thread.
 #pragma once

@@ -122,10 +122,10 @@ bool speaks_our_protocol(const std::string& protocol_line) {
 }
 
 std::string path_note(const HostFacts& facts, DeployPlace place, const std::string& found) {
-  if (found == target_path(facts)) return {};
+  if (found.empty() || found == target_path(facts)) return {};
   // A command starts in the home directory. These are our own words, so they need no quotes in a shell.
   const std::string path = place == DeployPlace::user ? ".local/bin/nbackup" : "/usr/local/bin/nbackup";
-  return "a command over ssh finds " + (found.empty() ? "none" : found) + ": use --remote-path=" + path;
+  return "a command over ssh finds " + found + ": use --remote-path=" + path;
 }
 
 Result<DeployPlan> make_deploy_plan(const HostFacts& facts, const DeployRequest& request) {

@@ -49,7 +49,8 @@ elif [ -e "$dir/nbackup" ]; then
   say target-sum "${sum%% *}"
   say target-version "$(version_of "$dir/nbackup")"
 fi
-found=$(PATH=$far_path; command -v nbackup)
+# One that is this user's alone is none for the system.
+found=$(if [ "$1" = system ]; then PATH=$PATH:$dir; else PATH=$far_path; fi; command -v nbackup)
 if [ -n "$found" ]; then
   say found "$found"
   say found-version "$(version_of "$found")"

@@ -117,6 +117,7 @@ class Sampler {
   Status walk(session::SetView& view, Reservoir& chosen) {
     NB_TRY_ASSIGN(const auto top, named(view.open_directory(m_top)));
     session::FileWalk walk;
+    walk.is_held = true;
     walk.visit = [&](fs::Directory&, const RelPath& below) -> Status {
       if (!session::may_go_on()) return fail(Errc::interrupted, "");
       chosen.offer(m_top.join(below));

@@ -95,6 +95,7 @@ class Run {
   }
 
   Result<std::optional<RunReport>> ask_for_commit(Connection& connection) {
+    m_observer.on_notice("asking whether the interrupted attempt was committed");
     NB_TRY(connection.send(wire::Query{m_transaction, m_job.destination}));
     NB_TRY(connection.flush());
     NB_TRY_ASSIGN(const auto reply, receive<wire::QueryReply>(connection));

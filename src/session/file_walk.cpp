@@ -56,7 +56,7 @@ class Walker {
 
   Status missed(const RelPath& path, const Error& error) {
     const bool has_gone = error.code == Errc::not_found || error.code == Errc::path;
-    return has_gone ? Status() : m_walk.unreadable(path, error);
+    return has_gone && !m_walk.is_held ? Status() : m_walk.unreadable(path, error);
   }
 
   // What comes before the first file that is wanted is not opened.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The regular files of a set, one after the other in protocol order, for scrub, heal and drill. Holds one directory
-// open, whatever the depth; nothing is locked, so what goes meanwhile is passed over.
+// open, whatever the depth.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@ enum class WalkedTree : std::uint8_t {
 
 struct FileWalk {
   WalkedTree tree = WalkedTree::live;
-  RelPath after;  // begins behind this path; the root: with the first
+  bool is_held = false;  // nothing can go meanwhile: a directory that is missing is unreadable, not passed over
+  RelPath after;         // begins behind this path; the root: with the first
   // An error of either ends the walk. `visit`: the file, as its directory lists it; it need not be one any more.
   std::function<Status(fs::Directory& directory, const RelPath& path)> visit;
   std::function<Status(const RelPath& directory, const Error& error)> unreadable;

@@ -19,17 +19,12 @@ constexpr std::chrono::seconds k_wait_readers{10};
 
 using Warn = std::function<void(const std::string&)>;
 
-// Whether something was dropped.
-bool tell(const Result<txn::ThinReport>& report, const Warn& warn) {
+void tell(const Result<txn::ThinReport>& report, const Warn& warn) {
   const std::string what = "generations that are no longer kept could not be dropped: ";
-  if (!report) {
-    warn(what + report.error().message());
-    return true;  // perhaps
-  }
+  if (!report) return warn(what + report.error().message());
   for (const txn::ThinReport::Problem& each : report->problems) {
     warn(what + "generation " + std::to_string(each.generation) + ": " + each.error.message());
   }
-  return !report->dropped.empty();
 }
 
 }  // namespace
@@ -50,10 +45,12 @@ void settle_history(SinkSetup& setup, const wire::RunResult& committed, RunHisto
   const txn::ThinOptions options{k_wait_readers, may_go_on};
   // What the client was not told, the next one is to be.
   bool is_unmeasured = committed.history_generations == 0;
-  if (history == RunHistory::not_wanted) {
-    is_unmeasured |= tell(txn::drop_predecessor(*setup.set, *setup.writer, clock, options), warn);
-  }
-  is_unmeasured |= tell(txn::prune_after_commit(*setup.set, *setup.writer, clock, options), warn);
+  const auto settle = [&](const Result<txn::ThinReport>& report) {
+    tell(report, warn);
+    is_unmeasured |= report && !report->dropped.empty();
+  };
+  if (history == RunHistory::not_wanted) settle(txn::drop_predecessor(*setup.set, *setup.writer, clock, options));
+  settle(txn::prune_after_commit(*setup.set, *setup.writer, clock, options));
   if (!is_unmeasured) return;
   static_cast<void>(txn::measure_history(*setup.set, std::numeric_limits<std::uint64_t>::max()));
 }

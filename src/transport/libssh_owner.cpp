@@ -16,6 +16,7 @@ constexpr std::size_t k_write_piece_bytes = 256 << 10;
 
 void set_window(ssh_channel channel, std::chrono::nanoseconds round_trip) {
 #ifdef LIBSSH_CHANNEL_WINDOW_MAX
+  static_assert(k_smallest_window == LIBSSH_CHANNEL_WINDOW && k_largest_window == LIBSSH_CHANNEL_WINDOW_MAX);
   // One that cannot be set is no failure of the run, and a broken connection shows in what comes next.
   static_cast<void>(ssh_channel_set_window(channel, channel_window_for(round_trip)));
 #else

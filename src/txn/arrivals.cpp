@@ -40,11 +40,16 @@ Status drop_excess(fs::Directory& arrivals) {
   return {};
 }
 
+Status look_through(const fs::Directory& control) {
+  NB_TRY_ASSIGN(const auto arrivals, open_if_there(control, k_arrivals_name));
+  return arrivals ? drop_excess(*arrivals) : Status();
+}
+
 }  // namespace
 
 Status keep_arrivals(fs::Directory& control, fs::Directory& stage, std::uint64_t generation) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> log, find_name(stage, k_log_name));
-  if (!log || log->size <= k_empty_log_bytes) return {};
+  if (!log || log->size <= k_empty_log_bytes) return generation % k_look_every == 0 ? look_through(control) : Status();
   NB_TRY_ASSIGN(const auto arrivals, open_or_create_directory(control, k_arrivals_name));
   NB_FAILPOINT("txn.cleanup.arrivals");
   NB_TRY(stage.rename(k_log_name, *arrivals, std::to_string(generation), fs::RenameMode::replace));

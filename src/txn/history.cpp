@@ -43,18 +43,16 @@ Result<History> History::open(FileSet& set) {
   return History(std::move(directory), std::move(numbers));
 }
 
-bool History::has(std::uint64_t number) const {
-  return std::binary_search(m_numbers.begin(), m_numbers.end(), number);
-}
+bool History::has(std::uint64_t number) const { return std::binary_search(m_numbers.begin(), m_numbers.end(), number); }
 
 Result<Generation> read_account(const fs::Directory& history, std::uint64_t number) {
-  NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
-  const auto damaged = [number](const std::string& reason) {
-    return fail(Errc::bad_set, "history/" + std::to_string(number) + "/generation: " + reason);
-  };
-  const Result<Bytes> data = read_small_file(*directory, k_generation_name);
+  const std::string record = "history/" + std::to_string(number) + "/" + std::string(k_generation_name);
+  const auto damaged = [&record](const std::string& reason) { return fail(Errc::bad_set, record + ": " + reason); };
+  const auto directory = history.open_directory(std::to_string(number));
+  if (!directory) return wrap(directory.error(), record);
+  const Result<Bytes> data = read_small_file(**directory, k_generation_name);
   if (!data && data.error().code == Errc::not_found) return damaged("missing");
-  NB_TRY(data);
+  if (!data) return wrap(data.error(), record);
   Result<Generation> generation = decode_generation(*data);
   if (!generation) return damaged(generation.error().context);
   if (generation->number != number) return damaged("of another generation");

@@ -31,6 +31,8 @@ Error no_way_back(Error error, std::uint64_t generation) {
 Error in_changes(Error error, std::uint64_t generation) {
   const std::string list = "history/" + std::to_string(generation) + "/" + std::string(k_changes_name);
   if (error.code == Errc::not_found) return missing(list);
+  constexpr std::string_view k_own_name = "changes: ";
+  if (error.context.starts_with(k_own_name)) error.context.erase(0, k_own_name.size());
   error.context = list + ": " + error.context;
   return error;
 }

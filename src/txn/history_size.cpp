@@ -69,7 +69,7 @@ Sizes read_sizes(const fs::Directory& history) {
   return decode_sizes(**record).value_or(Sizes());
 }
 
-// Not synced: one that is lost costs nothing but looking.
+// Not synced: rows that are lost cost nothing but looking.
 Status write_sizes(fs::Directory& history, const Sizes& sizes) {
   NB_TRY(remove_if_there(history, k_sizes_new_name));
   NB_TRY_ASSIGN(auto file, history.create_file(k_sizes_new_name));
@@ -166,15 +166,15 @@ Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t m
   return std::optional(total);
 }
 
-void forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers) {
+Status forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers) {
   const Sizes before = read_sizes(history);
   Sizes sizes{false, before.rows};
   std::erase_if(sizes.rows, [&](const SizeRow& row) {
     return std::find(numbers.begin(), numbers.end(), row.number) != numbers.end();
   });
-  if (sizes == before) return;
+  if (sizes == before || write_sizes(history, sizes)) return {};
   // On a full disk all is forgotten.
-  if (!write_sizes(history, sizes)) static_cast<void>(remove_if_there(history, k_sizes_name));
+  return remove_if_there(history, k_sizes_name);
 }
 
 }  // namespace nb::txn

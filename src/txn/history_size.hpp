@@ -40,7 +40,8 @@ Result<Sizes> decode_sizes(ByteView data);
 // returned where more than `most_entries` would have to be looked at.
 Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t most_entries);
 
-// Before these generations change or go; the writer's lock is held.
-void forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers);
+// Before these generations change: their rows go, the others stay, and all generations are listed the next time. The
+// caller syncs the directory before it decides on the change: rows that came back would be believed.
+Status forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers);
 
 }  // namespace nb::txn

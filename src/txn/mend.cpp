@@ -198,7 +198,7 @@ class Mender {
     const std::string aside = std::string(name) + ".damaged";
     const Status moved = directory.rename(name, directory, aside, fs::RenameMode::replace);
     if (!moved && moved.error().code != Errc::not_found) return moved;
-    return replace_small_file(directory, name, record);
+    return replace_small_file(directory, name, record, Lasting::durable);
   }
 
   void tell(std::string_view name, std::string_view from) {

@@ -63,7 +63,7 @@ bool is_due(const std::optional<Judged>& last, const Judged& now) {
 
 // Not synced: one that is lost costs nothing but looking.
 Status remember(fs::Directory& history, const Judged& judged) {
-  return overwrite_small_file(history, k_judged_name, encode(judged));
+  return replace_small_file(history, k_judged_name, encode(judged), Lasting::hint);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ Result<ScrubRecord> read_scrub_record(FileSet& set) {
 }
 
 Status write_scrub_record(FileSet& set, const ScrubRecord& record) {
-  return overwrite_small_file(set.control(), k_scrub_name, encode(record));
+  return replace_small_file(set.control(), k_scrub_name, encode(record), Lasting::hint);
 }
 
 Result<std::unique_ptr<fs::File>> take_scrub_lock(FileSet& set) {

@@ -31,19 +31,13 @@ Status write_new_file(fs::Directory& directory, std::string_view name, ByteView 
   return file->sync();
 }
 
-Status overwrite_small_file(fs::Directory& directory, std::string_view name, ByteView content) {
+Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content, Lasting lasting) {
   const std::string temporary = std::string(name) + ".new";
+  const bool is_durable = lasting == Lasting::durable;
   NB_TRY(remove_if_there(directory, temporary));
-  NB_TRY(put_new_file(directory, temporary, content));
-  return directory.rename(temporary, directory, name, fs::RenameMode::replace);
-}
-
-Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content) {
-  const std::string temporary = std::string(name) + ".new";
-  NB_TRY(remove_if_there(directory, temporary));
-  NB_TRY(write_new_file(directory, temporary, content));
+  NB_TRY(is_durable ? write_new_file(directory, temporary, content) : put_new_file(directory, temporary, content));
   NB_TRY(directory.rename(temporary, directory, name, fs::RenameMode::replace));
-  return directory.sync();
+  return is_durable ? directory.sync() : Status();
 }
 
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name) {

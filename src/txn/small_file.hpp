@@ -2,6 +2,7 @@
 // Whole small files, and names that may or may not be there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -16,10 +17,10 @@ Status put_new_file(fs::Directory& directory, std::string_view name, ByteView co
 // A new file, content durable; its name is not (sync the directory).
 Status write_new_file(fs::Directory& directory, std::string_view name, ByteView content);
 
-// In place of `name`, in one step, but not durable. `<name>.new` is its own, for a moment.
-Status overwrite_small_file(fs::Directory& directory, std::string_view name, ByteView content);
-// The same, durable.
-Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content);
+// A power cut may lose a hint, to the content before or to none.
+enum class Lasting : std::uint8_t { durable, hint };
+// In place of `name`, in one step. `<name>.new` is its own, for a moment.
+Status replace_small_file(fs::Directory& directory, std::string_view name, ByteView content, Lasting lasting);
 
 // Nothing if there is no such name.
 Result<std::optional<fs::Stat>> find_name(const fs::Directory& directory, std::string_view name);

@@ -58,7 +58,7 @@ Status keep_spare(fs::Directory& control, const SetFormat& format, const hash::S
   const Bytes wanted = encode(Spare{format.uuid, secret});
   const Result<Bytes> there = read_small_file(control, k_spare_name);
   if (there && *there == wanted) return {};
-  return replace_small_file(control, k_spare_name, wanted);
+  return replace_small_file(control, k_spare_name, wanted, Lasting::durable);
 }
 
 }  // namespace nb::txn

@@ -240,7 +240,7 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
   for (const ThinRun& run : runs) survivors.push_back(run.survivor);
   if (history.numbers().empty()) return report;
   NB_TRY_ASSIGN(Places places, Places::open(set));
-  forget_sizes(*places.history, survivors);
+  if (!survivors.empty()) NB_TRY(forget_sizes(*places.history, survivors));
   while (!runs.empty()) {
     const Status done = Batch(set, clock, places, options).drop(runs, report);
     if (done) continue;
@@ -279,6 +279,8 @@ Result<bool> finish_thinning(FileSet& set, const WriterLock&, Clock& clock, cons
   NB_TRY(record->sync());
   NB_TRY(places.history->sync());
   static_cast<void>(remove_if_there(**trash, k_reserve_name));
+  // Whoever measured since then saw it half done.
+  static_cast<void>(remove_if_there(*places.history, k_sizes_name));
   const Status done = apply_thinning(*places.history, **trash, *places.device, *record);
   if (!done) return failed(done.error());
   return true;

@@ -325,8 +325,8 @@ class System(DeployCase):
         failed = self.deploy(far, "--sudo", code=UNSUPPORTED)
         self.assertIn(b"sudo does not work there without a password (sudo: a password is required)", failed.stderr)
 
-    def test_for_the_system_by_sudo(self) -> None:
-        """/usr/local/bin is a file system of the login's own."""
+    def system_host(self) -> tuple[FarHost, Path]:
+        """A host where sudo works, and its /usr/local/bin, a file system of the login's own."""
         self.need_root()
         shared = self.dir / "usr-local-bin"
         shared.mkdir()
@@ -334,12 +334,24 @@ class System(DeployCase):
         far = FarHost(self.world, wrap=f"unshare --mount {mount}")
         far.tool("id", "echo 1000")
         far.tool("sudo", f'echo "$1 $2" >>{self.dir}/sudo.log; shift; exec "$@"')
+        return far, shared
+
+    def test_for_the_system_by_sudo(self) -> None:
+        far, shared = self.system_host()
         self.assertNotIn(b"--remote-path", self.deploy(far, "--sudo").stdout)
         self.assertEqual((shared / "nbackup").read_bytes(), Path(BINARY).read_bytes())
         self.assertEqual(os.listdir(shared), ["nbackup"])
         self.assertEqual((self.dir / "sudo.log").read_text(), "-n true\n-n sh\n")
         self.assertIn(b"as it should be", self.deploy(far, "--sudo").stdout)
         self.assertFalse(far.program.exists())
+
+    def test_for_the_system_too(self) -> None:
+        """What one user has is none for the others; who has it is told that it comes first."""
+        far, shared = self.system_host()
+        self.deploy(far)
+        self.assertIn(b"use --remote-path=/usr/local/bin/nbackup", self.deploy(far, "--sudo").stdout)
+        self.assertEqual((shared / "nbackup").read_bytes(), Path(BINARY).read_bytes())
+        self.assertIn(b"as it should be", self.deploy(far, "--sudo").stdout)
 
 
 class Nssh(DeployCase):

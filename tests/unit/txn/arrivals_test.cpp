@@ -86,5 +86,17 @@ TEST_CASE("the oldest lists go when there are too many", "[txn][scrub]") {
   CHECK(lists.back() == 10'000);
 }
 
+TEST_CASE("too many lists are looked for by generations that bring nothing, too", "[txn][scrub]") {
+  const fs::SimFileSystem disk;
+  const auto control = disk.root();
+  const auto arrivals = control->create_directory(k_arrivals_name).value();
+  for (std::size_t i = 1; i <= k_most_arrival_lists + 3; ++i) REQUIRE(arrivals->create_file(std::to_string(i)));
+  write_log(*control, {});
+  REQUIRE(keep_arrivals(*control, *control, 15'999));
+  CHECK(arrival_lists(*control).value().size() == k_most_arrival_lists + 3);
+  REQUIRE(keep_arrivals(*control, *control, 16'000));
+  CHECK(arrival_lists(*control).value().size() == k_most_arrival_lists);
+}
+
 }  // namespace
 }  // namespace nb::txn::test
