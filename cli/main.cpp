@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // nbackup: finds the command, reads its options, wires clock and signals, and turns the outcome into the exit code.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 
@@ -83,6 +86,16 @@ int run_main(const std::vector<std::string>& words) {
   return run_named(words[0], {words.begin() + 1, words.end()});
 }
 
+// A result that could not be put where it was to go is none. The reader of a pipe may have heard enough.
+int checked(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  struct stat out {};
+  const bool has_reader = ::fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
+  if (exit_code != 0 || has_reader) return exit_code;
+  print_message("standard output: cannot be written");
+  return info(Errc::io).exit_code;
+}
+
 }  // namespace
 
 int run_command(const Settings& settings, Clock& clock) {
@@ -131,8 +144,9 @@ int run_command(const Settings& settings, Clock& clock) {
 
 int main(int argc, char** argv) {
   try {
-    return nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc});
+    return nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return nb::cli::checked(0);
     // Ours throw nothing; what arrives here is a library's, memory that ran out above all.
     std::fprintf(stderr, "nbackup: %s: %s\n", nb::info(nb::Errc::internal).text.data(), error.what());
     return nb::info(nb::Errc::internal).exit_code;

@@ -21,7 +21,7 @@ namespace {
 
 struct Recovered {
   txn::MendReport mended;
-  std::vector<std::string> orphans;
+  std::vector<txn::Orphan> orphans;
   txn::RecoveryReport report;
   txn::HistoryCheck history;
 };
@@ -51,10 +51,12 @@ Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait
 }
 
 // The tree may be half of each of two generations, and nothing can tell which half.
-void tell_orphans(const std::vector<std::string>& orphans) {
-  for (const std::string& name : orphans) {
-    print_message("the journal of an interrupted commit is missing: what it had replaced is in .nbackup/lost/" + name +
-                  "/old, without names; push again, and take the generation before for damaged");
+void tell_orphans(const std::vector<txn::Orphan>& orphans) {
+  for (const txn::Orphan& each : orphans) {
+    const std::string names = each.content == txn::k_files_name ? "under its names" : "without names";
+    print_message("the journal of an interrupted commit is missing: what it had replaced is in .nbackup/" +
+                  each.place.str() + "/" + each.content + ", " + names +
+                  "; push again, and take the generation before for damaged");
   }
 }
 

@@ -151,9 +151,7 @@ class Scrub {
     return {entry.size == stat.size ? Standing::known : Standing::cut, entry.size, entry.digest, 0};
   }
 
-  [[nodiscard]] bool is_young(const fs::Stat& stat) const {
-    return cache::to_ns(stat.ctime).value_or(0) >= m_since_ns;
-  }
+  [[nodiscard]] bool is_young(const fs::Stat& stat) const { return cache::to_ns(stat.ctime).value_or(0) >= m_since_ns; }
 
   struct ReadFile {
     const FilePlace& place;
@@ -221,7 +219,13 @@ class Scrub {
     ++counts().damaged;
     m_found.insert(entry.inode);
     NB_TRY(m_observer.on_damaged(entry, reason));
-    if (m_damage.size() >= txn::k_most_damaged && !m_damage.contains(entry.inode)) return {};
+    const auto listed = m_damage.find(entry.inode);
+    if (m_damage.size() >= txn::k_most_damaged && listed == m_damage.end()) return {};
+    // A heal that was cut off has left it with the time of its writing; the list has its own.
+    if (listed != m_damage.end() && listed->second.is_being_healed && listed->second.digest == entry.digest) {
+      entry.mtime = listed->second.mtime;
+      entry.is_being_healed = true;
+    }
     m_damage[entry.inode] = std::move(entry);
     m_damage_changed = true;
     return {};

@@ -13,16 +13,24 @@ constexpr std::chrono::seconds k_reader_wait{60};
 
 class RecordCheck {
  public:
-  RecordCheck(fs::Directory& history, ScrubObserver& observer)
-      : m_history(history), m_observer(observer), m_trees(history) {}
+  RecordCheck(fs::Directory& directory, const txn::History& history, ScrubObserver& observer)
+      : m_history(history), m_observer(observer), m_trees(directory) {}
+
+  // One that another leads back to, or the live one, where older ones are there.
+  Status check_presence(std::uint64_t number) {
+    const auto& numbers = m_history.numbers();
+    if (numbers.empty() || number < numbers.front() || m_history.has(number)) return {};
+    return bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost);
+  }
 
   Status check(std::uint64_t number) {
-    const std::string name = ".nbackup/history/" + std::to_string(number) + "/";
-    const auto account = txn::read_account(m_history, number);
+    const std::string name = place_of(number) + "/";
+    const auto account = m_history.read(number);
     if (!account) return bad(name + std::string(txn::k_generation_name), account.error(), "the generation is lost");
     if (!account->previous) return {};
+    NB_TRY(check_presence(*account->previous));
     Status told;
-    const Status read = txn::for_each_change(m_history, *account, [&](const txn::Change& change) -> Status {
+    const Status read = m_history.for_each_change(*account, [&](const txn::Change& change) -> Status {
       if (!may_go_on()) return fail(Errc::interrupted, "");
       const auto* kept = std::get_if<txn::KeptEntry>(&change);
       if (kept != nullptr && told) told = check_kept(number, name, kept->path);
@@ -30,12 +38,16 @@ class RecordCheck {
     });
     NB_TRY(told);
     if (read || read.error().code == Errc::interrupted) return read;
-    return bad(name + std::string(txn::k_changes_name), read.error(), "what is older cannot be restored");
+    return bad(name + std::string(txn::k_changes_name), read.error(), k_older_is_lost);
   }
 
   [[nodiscard]] std::uint64_t count() const { return m_count; }
 
  private:
+  static constexpr const char* k_older_is_lost = "what is older cannot be restored";
+
+  static std::string place_of(std::uint64_t number) { return ".nbackup/history/" + std::to_string(number); }
+
   Status check_kept(std::uint64_t number, const std::string& name, const RelPath& path) {
     const auto found = m_trees.find(number, path);
     if (found && !*found) {
@@ -52,7 +64,7 @@ class RecordCheck {
         {Errc::damaged, error.sys_errno, what + (is_missing ? " is missing: " : ": ") + means});
   }
 
-  fs::Directory& m_history;
+  const txn::History& m_history;
   ScrubObserver& m_observer;
   txn::KeptTrees m_trees;
   std::uint64_t m_count = 0;
@@ -65,7 +77,8 @@ Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, 
   NB_TRY_ASSIGN(const auto directory, txn::open_if_there(set.control(), txn::k_history_name));
   if (!directory) return std::uint64_t{0};
   NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));
-  RecordCheck check(*directory, observer);
+  RecordCheck check(*directory, history, observer);
+  NB_TRY(check.check_presence(set.head().generation));
   for (const std::uint64_t number : history.numbers()) NB_TRY(check.check(number));
   return check.count();
 }

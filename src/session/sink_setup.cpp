@@ -74,11 +74,12 @@ Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, Si
   }
   NB_TRY(guard_set(request, found, nullptr));
   NB_TRY(check_keeps(request, nullptr));
+  const bool would_make = request.mode != SinkMode::verify && request.lifetime == txn::Lifetime::permanent;
+  if (would_make) NB_TRY(check_place(found.root_path));
   if (request.mode != SinkMode::commit) {
     setup.plain_root = std::move(found.root);
     return {};
   }
-  if (request.lifetime == txn::Lifetime::permanent) NB_TRY(check_place(found.root_path));
   NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
   auto made = txn::FileSet::create(std::move(found.root), request.lifetime, secret);
   if (!made) return wrap(made.error(), "destination " + found.root_path);

@@ -122,6 +122,10 @@ Result<TargetPath> resolve_target(const std::string& destination, SourceShape sh
   if (!there && there.error().code != Errc::not_found) return tl::make_unexpected(there.error());
   if (there && there->type == fs::FileType::directory) return existing(root, path);
   if (there && (slash || shape == SourceShape::tree)) return fail(Errc::path, path + " is not a directory");
+  // Who names /dev/null does not mean to replace it.
+  if (there && there->type != fs::FileType::regular && there->type != fs::FileType::symlink) {
+    return fail(Errc::path, path + " is neither a file nor a directory");
+  }
   NB_TRY_ASSIGN(TargetPath parent, in_parent(root, path));
   if (shape == SourceShape::single_file && !slash) return parent;
   return make_target(parent, missing);

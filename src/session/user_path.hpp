@@ -41,7 +41,7 @@ enum class SourceShape : std::uint8_t { tree, single_file };
 
 // Where a run writes to. An existing directory is itself; a missing one is made (its parent must exist), unless a
 // single file is written to a missing name without trailing slash: that gives the file its name, as does an existing
-// file.
+// file. A device, FIFO or socket of that name, or behind a symlink of it, is refused.
 Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape, MissingDirectory missing,
                                   const std::optional<std::string>& stay_within);
 

@@ -41,8 +41,9 @@ Result<HistoryCheck> check_history(FileSet& set) {
   NB_TRY_ASSIGN(const History history, History::open(set));
   HistoryCheck check;
   std::vector<std::uint64_t> unseen(history.numbers().rbegin(), history.numbers().rend());
-  std::optional<std::uint64_t> at = unseen.empty() ? std::nullopt : std::optional(unseen.front());
+  std::optional<std::uint64_t> at = unseen.empty() ? std::nullopt : std::optional(set.head().generation);
   while (at) {
+    // The oldest may lead back to one that is not there any more; then nothing is lost.
     std::erase(unseen, *at);
     auto next = step_back(history, *at);
     if (!next) {
@@ -50,8 +51,6 @@ Result<HistoryCheck> check_history(FileSet& set) {
       break;
     }
     at = *next;
-    // The oldest may lead back to one that is not there any more.
-    if (at && !history.has(*at)) break;
   }
   check.lost = std::move(unseen);
   if (check.lost.empty()) check.damage.reset();

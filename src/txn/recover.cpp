@@ -53,10 +53,12 @@ Status make_sure(FileSet& set, const Journal& journal) {
 
 // What such a commit had replaced would go with the next run's trash.
 Status check_no_orphan(FileSet& set) {
-  NB_TRY_ASSIGN(const std::vector<std::string> orphans, find_orphans(set));
+  NB_TRY_ASSIGN(const std::vector<Orphan> orphans, find_orphans(set));
   if (orphans.empty()) return {};
-  return fail(Errc::recovery_failed, "the journal of an interrupted commit is missing; it had replaced what lies in "
-                                     ".nbackup/tx/" + orphans.front() + "/old");
+  return fail(Errc::recovery_failed,
+              "the journal of an interrupted commit is missing; it had replaced what lies in "
+              ".nbackup/" +
+                  orphans.front().place.str() + "/" + orphans.front().content);
 }
 
 RecoveryReport report(FileSet& set, RecoveryAction action, ApplyContext& context) {
@@ -69,9 +71,8 @@ RecoveryReport report(FileSet& set, RecoveryAction action, ApplyContext& context
 }
 
 Result<RecoveryReport> go_back(FileSet& set, fs::Directory& device, const Standing& standing, ApplyContext& context) {
-  const Status undone = standing.name == k_journal_undo_name
-                            ? finish_undo(set, device, standing.journal, context)
-                            : roll_back(set, device, standing.journal, context);
+  const Status undone = standing.name == k_journal_undo_name ? finish_undo(set, device, standing.journal, context)
+                                                             : roll_back(set, device, standing.journal, context);
   if (!undone) return tl::make_unexpected(failed(undone.error()));
   return report(set, RecoveryAction::rolled_back, context);
 }

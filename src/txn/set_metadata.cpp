@@ -6,6 +6,8 @@
 namespace nb::txn {
 namespace {
 
+constexpr std::string_view k_acl_prefix = "system.posix_acl_";
+
 const fs::Xattr* find_xattr(const fs::Xattrs& all, const std::string& name) {
   const auto it = std::find_if(all.begin(), all.end(), [&](const fs::Xattr& each) { return each.name == name; });
   return it == all.end() ? nullptr : &*it;
@@ -25,9 +27,13 @@ Status set_xattrs(fs::Node& node, const fs::Metadata& from, const fs::Xattrs& wa
     Status removed = node.remove_xattr(each.name);
     if (!removed && !may_stay(removed, from, each.name)) return removed;
   }
-  for (const fs::Xattr& each : wanted) {
-    const fs::Xattr* found = find_xattr(present, each.name);
-    if (found == nullptr || found->value != each.value) NB_TRY(node.set_xattr(each.name, each.value));
+  // An ACL may take away the right to set the others.
+  for (const bool is_acl : {false, true}) {
+    for (const fs::Xattr& each : wanted) {
+      if (each.name.starts_with(k_acl_prefix) != is_acl) continue;
+      const fs::Xattr* found = find_xattr(present, each.name);
+      if (found == nullptr || found->value != each.value) NB_TRY(node.set_xattr(each.name, each.value));
+    }
   }
   return {};
 }

@@ -76,6 +76,18 @@ class Bookkeeping(Case):
                 with self.subTest(file=spot.name, damage=kind):
                     self.one(spot, kind)
 
+    def test_whole_generation_gone(self) -> None:
+        for number in (NEWEST, 3):
+            with self.subTest(number):
+                pool = self.dir / "damaged"
+                clone(self.made.pool, pool)
+                shutil.rmtree(pool / f".nbackup/history/{number}")
+                outcome = self.run_code(opt.BAD_SET, "recover", pool)
+                self.assertIn(f"history/{number}: missing", outcome.stderr.decode(), outcome.text)
+                outcome = self.run_code(opt.DAMAGED, "scrub", "-q", pool)
+                self.assertIn(f"history/{number} is missing", outcome.stderr.decode(), outcome.text)
+                shutil.rmtree(pool)
+
     # --- One damaged copy of the set.
 
     def one(self, spot: Spot, kind: str) -> None:
@@ -167,17 +179,17 @@ class Bookkeeping(Case):
 class LeftOver(Case):
     """A journal that a crash has left, and that is damaged as well: nothing is made worse."""
 
-    def interrupted(self) -> Path:
-        """A set whose second commit died between its operations."""
+    def interrupted(self, point: str = "txn.apply.op=abort@3") -> Path:
+        """A set whose second commit died on its way."""
         source, pool = self.dir / "source", self.dir / "pool"
         source.mkdir()
         for name in "abcdef":
             (source / name).write_text(f"first {name}\n")
-        self.run_ok("push", f"{source}/", pool)
+        self.run_ok("push", "--new-set", f"{source}/", pool)
         for name in "abcdef":
             (source / name).write_text(f"second {name}, longer\n")
         outcome = self.world.run("push", f"{source}/", *self.world.carrier_options("fake", self.world.server(
-            "txn.apply.op=abort@3")), self.world.far(pool, "fake"))
+            point)), self.world.far(pool, "fake"))
         self.assertNotEqual(outcome.code, 0)
         self.assertTrue((pool / ".nbackup/journal").exists())
         return pool
@@ -215,19 +227,31 @@ class LeftOver(Case):
                     shutil.rmtree(path)
 
     def test_gone(self) -> None:
-        """What the commit had replaced is not taken for trash."""
-        pool = self.interrupted()
-        (pool / ".nbackup/journal").unlink()
-        self.set_aside(pool)
+        """What the commit had replaced is not taken for trash, wherever it was on its way into history."""
+        for point, filed in (("txn.apply.op=abort@3", 0), ("txn.history.entry=abort@2", 1),
+                             ("txn.history.filed=abort@1", 6), ("txn.finish.synced=abort@1", 6)):
+            with self.subTest(point):
+                pool = self.interrupted(point)
+                (pool / ".nbackup/journal").unlink()
+                self.set_aside(pool, filed)
+                for path in (pool, self.dir / "source"):
+                    shutil.rmtree(path)
 
-    def set_aside(self, pool: Path) -> None:
+    def set_aside(self, pool: Path, filed: int = 0) -> None:
+        """`filed`: how many of its old files have their names already."""
         outcome = self.run_code(opt.RECOVERY_FAILED, "push", f"{self.dir}/source/", pool)
         self.assertIn("the journal of an interrupted commit is missing", outcome.stderr.decode())
         outcome = self.run_code(opt.RECOVERY_FAILED, "recover", pool)
         self.assertIn(".nbackup/lost/", outcome.stderr.decode())
-        saved = {path.read_text() for path in (pool / ".nbackup/lost").glob("*/old/*")}
+        lost = pool / ".nbackup/lost"
+        named = {path.name: path.read_text() for path in lost.glob("*/files/*")}
+        self.assertGreaterEqual(len(named), filed, named)
+        self.assertEqual(named, {name: f"first {name}\n" for name in named})
+        saved = [path.read_text() for path in (*lost.glob("*/old/*"), *lost.glob("*/files/*"))]
         self.assertTrue(saved and all(text.startswith("first ") for text in saved), saved)
+        if filed:
+            self.assertEqual(len(saved), 6)
         self.run_ok("recover", pool)
         self.run_ok("push", f"{self.dir}/source/", pool)
         self.assert_same_tree(self.dir / "source", pool, ignore_root=True)
-        self.assertEqual({path.read_text() for path in (pool / ".nbackup/lost").glob("*/old/*")}, saved)
+        self.assertEqual([path.read_text() for path in (*lost.glob("*/old/*"), *lost.glob("*/files/*"))], saved)

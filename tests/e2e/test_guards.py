@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import threading
 import unittest
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from support import loopfs, options as opt, tree
 from support.crash import own_by_plain_user, wait_gone, wait_stopped
 from support.gen import make_tree
-from support.run import PLAIN_USER, Case, Running, remove_tree
+from support.run import BINARY, PLAIN_USER, Case, Running, remove_tree
 
 
 class Pushed(Case):
@@ -275,6 +276,33 @@ class Paths(Pushed):
             outcome = self.run_code(opt.PARTIAL, "push", f"{source}/", target)
             self.assertIn(b"heavy", outcome.stderr, outcome.text)
             self.assertEqual((target / "good").read_text(), "good")
+
+
+class Places(Pushed):
+    def test_node_in_place_of_a_file(self) -> None:
+        """Who names a device, or a link to one, does not mean to replace it."""
+        fifo, link = self.dir / "fifo", self.dir / "link"
+        os.mkfifo(fifo)
+        link.symlink_to("/dev/null")
+        (self.source / "a").write_text("content\n")
+        for place in (fifo, link):
+            outcome = self.run_code(opt.PATH, "push", self.source / "a", place)
+            self.assertIn("is neither a file nor a directory", outcome.stderr.decode())
+        self.assertTrue(fifo.is_fifo() and link.is_symlink())
+
+    def test_dry_run_refuses_a_home_too(self) -> None:
+        for options in ([], ["-n"]):
+            self.run_code(opt.PATH, "push", *options, f"{self.source}/", self.dir / "home")
+
+    def test_output_that_cannot_be_written(self) -> None:
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for command in (["status", "--json"], ["push", "-i", f"{self.source}/", self.sink], ["cache", "show"]):
+            with self.subTest(command=command[0]), open("/dev/full", "wb") as full:
+                done = subprocess.run([BINARY, *map(str, command)], env=self.world.env(), stdout=full,
+                                      stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, opt.IO, done.stderr)
+                self.assertEqual(done.stderr, b"nbackup: standard output: cannot be written\n")
 
 
 class Together(Pushed):

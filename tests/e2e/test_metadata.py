@@ -239,6 +239,21 @@ class PlainSink(Case):
         self.run_ok("pull", *self.options, f"{self.far}/", self.dir / "back")
         self.assert_same_tree(self.source, self.dir / "back", ignore_root=True)
 
+    def test_acl_that_takes_away_writing(self) -> None:
+        """The attributes of its owner's closed file can be set before its ACL, and not after."""
+        for name in ("plain", "fresh"):
+            path = self.source / name
+            path.write_text("content\n")
+            os.chown(path, PLAIN_UID, PLAIN_GID)
+        self.run_ok("push", *self.options, f"{self.source}/", self.far)
+        for name in ("plain", "."):
+            os.setxattr(self.source / name, "user.z", b"1")
+            subprocess.run(["setfacl", "-m", "u:5:r", self.source / name], check=True)
+            os.chmod(self.source / name, 0o555)
+        self.run_ok("push", *self.options, f"{self.source}/", self.far)
+        self.run_ok("pull", *self.options, f"{self.far}/", self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back")
+
     def _check_stored_form(self) -> None:
         """As rsync --fake-super writes it: an independent reader must be able to restore from it."""
         kept = tree.snapshot(self.pool / "set")

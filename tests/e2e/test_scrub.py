@@ -433,6 +433,15 @@ class Heals(Scrubbed):
         self.assert_sound()
         self.assertLess((self.pool / "sparse").stat().st_blocks * 512, 1 << 20)
 
+    def test_cut_off_and_scrubbed(self) -> None:
+        """The time that a heal is to give back is not taken from what it has begun to write."""
+        flip(self.pool / "big", 70_000)
+        self.damaged()
+        self.world.run("heal", "--from", self.source, self.pool, failpoint="session.heal.writing=abort@1")
+        self.scrub(opt.DAMAGED)
+        self.heal(0, "--from", self.source)
+        self.assert_sound()
+
     def test_a_plain_users_closed_file(self) -> None:
         self.need_root()
         (self.source / "closed").write_text("nobody may write")
