@@ -6,6 +6,7 @@
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
 #include "txn/apply_lock.hpp"
+#include "txn/arrivals.hpp"
 #include "txn/history.hpp"
 #include "txn/history_size.hpp"
 #include "txn/prepare.hpp"
@@ -18,6 +19,7 @@ namespace nb::txn {
 namespace {
 
 constexpr std::chrono::seconds k_wait_readers{60};
+constexpr std::uint64_t k_room_for_a_plan = std::uint64_t{1} << 20;
 constexpr std::string_view k_trash_prefix = "thin-";
 
 std::string trash_name(std::uint64_t number) { return std::string(k_trash_prefix) + std::to_string(number); }
@@ -223,6 +225,16 @@ void tidy_anchors(fs::Directory& history, std::uint64_t survivor) {
   }
 }
 
+// On a disk that is full, what only saves work makes room for the plan.
+void make_room(FileSet& set, fs::Directory& history) {
+  const auto space = set.control().space();
+  if (!space || space->free_bytes >= k_room_for_a_plan) return;
+  static_cast<void>(remove_if_there(history, k_sizes_name));
+  for (const std::uint64_t number : arrival_lists(set.control()).value_or(std::vector<std::uint64_t>())) {
+    static_cast<void>(drop_arrivals(set.control(), number));
+  }
+}
+
 Error in_doubt(const Error& error) {
   return {Errc::in_doubt, error.sys_errno, "dropping generations: " + error.message()};
 }
@@ -240,6 +252,7 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
   for (const ThinRun& run : runs) survivors.push_back(run.survivor);
   if (history.numbers().empty()) return report;
   NB_TRY_ASSIGN(Places places, Places::open(set));
+  make_room(set, *places.history);
   if (!survivors.empty()) NB_TRY(forget_sizes(*places.history, survivors));
   while (!runs.empty()) {
     const Status done = Batch(set, clock, places, options).drop(runs, report);

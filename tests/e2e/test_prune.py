@@ -2,11 +2,14 @@
 """Which generations stay: policies, prune by hand, after a push, on another host, and by keys that may not."""
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import unittest
 
 from support import options as opt
 from support.generations import assert_exact, kept, make_generations
+from support.loopfs import mounted_for
 from support.run import BINARY, Case
 
 
@@ -40,6 +43,22 @@ class Prune(Case):
     def test_without_rules_the_default_holds(self) -> None:
         done = self.run_ok("prune", self.pool)
         self.assertIn("dropped 0 generations, 6 kept (last 7, within 30 days)", done.stdout.decode())
+
+    def test_on_a_full_disk(self) -> None:
+        """Where it is needed most: what only saves work makes room."""
+        disk = mounted_for(self, self.dir, "ext4", 12)
+        source, pool = self.dir / "source", disk.mount / "pool"
+        source.mkdir()
+        for _ in range(3):
+            (source / "f").write_bytes(os.urandom(1 << 20))
+            self.run_ok("push", f"{source}/", pool)
+        for number, piece in enumerate((1 << 16, 1 << 10)):
+            with open(disk.mount / f"fill{number}", "wb", buffering=0) as fill, contextlib.suppress(OSError):
+                while fill.write(bytes(piece)):
+                    pass
+        self.run_ok("prune", "--keep-last", "1", pool)
+        self.assertEqual(kept(pool), [3])
+        self.assert_same_tree(source, pool, ignore_root=True)
 
     def test_json(self) -> None:
         done = self.run_ok("prune", "-n", "--json", "--keep-last", "1", self.pool)
