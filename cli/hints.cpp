@@ -22,7 +22,8 @@ constexpr std::array k_hints{
     Hint{Errc::insecure, "Nothing but the login was sent. Without --ssh-security it is encrypted or fails."},
     Hint{Errc::no_space, "Free some space at the destination and run it again: what was sent is kept and used."},
     Hint{Errc::sync_failed, "The disk or its cable may be failing: look at dmesg there. Nothing was committed."},
-    Hint{Errc::protocol, "If the remote shell prints something at login, silence it: ssh HOST true must print nothing."},
+    Hint{Errc::protocol,
+         "If the remote shell prints something at login, silence it: ssh HOST true must print nothing."},
     Hint{Errc::connection_lost, "Run it again: what was sent is kept. --retry=N does so by itself."},
     Hint{Errc::interrupted, "What was sent is kept and the next run continues from it."},
     Hint{Errc::changed, "Stop what writes to it, or back up a snapshot."},
@@ -40,18 +41,22 @@ constexpr std::array k_hints{
     Hint{Errc::not_permitted, "Another user owns it, or it is protected (lsattr shows +i and +a)."},
     Hint{Errc::foreign_edit, "Your version is under .nbackup/conflict/ in the set."},
     Hint{Errc::read_only, "The file system or the key is read-only: remount it, or use another key."},
-    Hint{Errc::damaged, "'nbackup heal' restores it from a sound copy; 'nbackup cat' gives out what is there."},
+    Hint{Errc::damaged, "'nbackup heal' restores a file from a sound copy, 'nbackup recover' mends records."},
     Hint{Errc::internal, "This is a fault of nbackup: please report it with the command and this message."},
 };
 
+// What goes while a source is read is told as vanished.
+constexpr std::string_view k_missing = "It is missing in the file set: 'nbackup scrub' finds out what else is.";
 constexpr std::string_view k_too_long =
-    "A path has at most 4,095 bytes: shorten a name, back up a directory on the way as a source of its own, or leave it "
+    "A path has at most 4,095 bytes: shorten a name, back up a directory on the way as a source of its own, or leave "
+    "it "
     "out with --exclude.";
 
 }  // namespace
 
 std::string_view hint_for(const Error& error) {
   if (error.code == Errc::unreadable && error.sys_errno == ENAMETOOLONG) return k_too_long;
+  if (error.code == Errc::unreadable && error.sys_errno == ENOENT) return k_missing;
   for (const Hint& hint : k_hints) {
     if (hint.code == error.code) return hint.text;
   }

@@ -63,7 +63,8 @@ void tell_orphans(const std::vector<txn::Orphan>& orphans) {
 // What is lost is told, and not dropped: what it keeps may still be taken out by hand.
 void tell_lost(const txn::HistoryCheck& history) {
   if (!history.damage) return;
-  print_error(*history.damage);
+  // Without the hint for such an error, which is this command.
+  print_message(error_line(*history.damage));
   print_message("prune --damaged drops what cannot be restored; kept files lie under .nbackup/history/*/files");
 }
 

@@ -72,8 +72,9 @@ Result<std::optional<RetentionPolicy>> read_policy(FileSet& set) {
   const Result<Bytes> data = read_small_file(set.control(), k_policy_name);
   if (!data && data.error().code == Errc::not_found) return std::optional<RetentionPolicy>();
   NB_TRY(data);
-  NB_TRY_ASSIGN(const RetentionPolicy policy, decode_policy(*data));
-  return std::optional<RetentionPolicy>(policy);
+  const Result<RetentionPolicy> policy = decode_policy(*data);
+  if (!policy) return wrap(policy.error(), ".nbackup/policy (policy --default replaces it)");
+  return std::optional<RetentionPolicy>(*policy);
 }
 
 Result<RetentionPolicy> policy_of(FileSet& set) {

@@ -255,9 +255,10 @@ class Bad(DeployCase):
         self.assertEqual(self.far.leftovers(), [])
 
     def test_what_is_no_program_is_refused(self) -> None:
-        for path in (self.far.rsh, self.dir, "/nonexistent", "/dev/zero"):
+        missing = self.dir / "missing"
+        for path in (self.far.rsh, self.dir, missing, "/dev/zero"):
             with self.subTest(path=path):
-                self.deploy(self.far, "--binary", str(path), code=opt.USAGE if path != "/nonexistent" else opt.IO)
+                self.deploy(self.far, "--binary", str(path), code=opt.USAGE if path != missing else opt.IO)
         self.assert_old(self.far)
 
     def test_missing_libraries_are_named(self) -> None:
