@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools that are compared: how each is told to push, pull, verify and restore a directory, and what it is expected to keep.
+"""The tools that are compared: how each is told to push, pull, verify and restore a directory, and what it is to keep.
 
 Each command leaves its destination equal to its source, under the same path. Those that do not sync by themselves say
 so (`syncs`), and the bench does it for them within their time.

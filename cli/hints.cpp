@@ -49,8 +49,7 @@ constexpr std::array k_hints{
 constexpr std::string_view k_missing = "It is missing in the file set: 'nbackup scrub' finds out what else is.";
 constexpr std::string_view k_too_long =
     "A path has at most 4,095 bytes: shorten a name, back up a directory on the way as a source of its own, or leave "
-    "it "
-    "out with --exclude.";
+    "it out with --exclude.";
 
 }  // namespace
 

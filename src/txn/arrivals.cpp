@@ -40,22 +40,20 @@ Status drop_excess(fs::Directory& arrivals) {
   return {};
 }
 
-Status look_through(const fs::Directory& control) {
-  NB_TRY_ASSIGN(const auto arrivals, open_if_there(control, k_arrivals_name));
-  return arrivals ? drop_excess(*arrivals) : Status();
-}
-
 }  // namespace
 
 Status keep_arrivals(fs::Directory& control, fs::Directory& stage, std::uint64_t generation) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> log, find_name(stage, k_log_name));
-  if (!log || log->size <= k_empty_log_bytes) return generation % k_look_every == 0 ? look_through(control) : Status();
-  NB_TRY_ASSIGN(const auto arrivals, open_or_create_directory(control, k_arrivals_name));
-  NB_FAILPOINT("txn.cleanup.arrivals");
-  NB_TRY(stage.rename(k_log_name, *arrivals, std::to_string(generation), fs::RenameMode::replace));
+  const std::uint64_t log_bytes = log ? log->size : 0;
+  if (log_bytes > k_empty_log_bytes) {
+    NB_TRY_ASSIGN(const auto arrivals, open_or_create_directory(control, k_arrivals_name));
+    NB_FAILPOINT("txn.cleanup.arrivals");
+    NB_TRY(stage.rename(k_log_name, *arrivals, std::to_string(generation), fs::RenameMode::replace));
+  }
   // Looking through thousands of small ones every time would be felt.
-  const bool is_time = generation % k_look_every == 0 || log->size > k_large_log_bytes;
-  return is_time ? drop_excess(*arrivals) : Status();
+  if (generation % k_look_every != 0 && log_bytes <= k_large_log_bytes) return {};
+  NB_TRY_ASSIGN(const auto arrivals, open_if_there(control, k_arrivals_name));
+  return arrivals ? drop_excess(*arrivals) : Status();
 }
 
 Result<std::vector<std::uint64_t>> arrival_lists(const fs::Directory& control) {

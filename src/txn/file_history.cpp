@@ -187,6 +187,10 @@ Status empty_entry(fs::Directory& entry, const Journal& journal, ApplyContext& c
 
 }  // namespace
 
+std::array<std::string, 2> entry_names(std::uint64_t generation) {
+  return {final_name(generation), new_name(generation)};
+}
+
 Status make_history_places(FileSet& set, const Journal& journal, ApplyContext& context) {
   const std::uint64_t number = journal.header().generation;
   NB_TRY_ASSIGN(const auto history, open_or_create_directory(set.control(), k_history_name));
@@ -210,7 +214,7 @@ Status take_history_back(FileSet& set, const Journal& journal, ApplyContext& con
   const std::uint64_t number = journal.header().generation;
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
   if (!history) return {};
-  for (const std::string& name : {final_name(number), new_name(number)}) {
+  for (const std::string& name : entry_names(number)) {
     NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> entry, open_if_there(*history, name));
     if (!entry) continue;
     NB_TRY(empty_entry(*entry, journal, context));

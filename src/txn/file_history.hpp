@@ -10,10 +10,17 @@
 // Each may be repeated after any interruption.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <string>
+
 #include "txn/apply.hpp"
 #include "txn/file_set.hpp"
 
 namespace nb::txn {
+
+// The names below history/ that the directory of a generation may have meanwhile.
+std::array<std::string, 2> entry_names(std::uint64_t generation);
 
 // Before redo(), which makes them durable: the directory of the generation, in `context.filed`, and in it those of the
 // files that will be kept. And the account of the generation before, where there is none yet.

@@ -99,9 +99,10 @@ Result<std::vector<std::uint64_t>> numbers_of(FileSet& set, const fs::Directory&
 
 // What is known of a generation, or what looking at it shows; nothing if that is too much.
 Result<std::optional<SizeRow>> row_of(const fs::Directory& history, std::uint64_t number,
-                                      const std::map<std::uint64_t, SizeRow>& known, std::uint64_t& entries_left) {
-  const auto found = known.find(number);
-  if (found != known.end()) return std::optional(found->second);
+                                      const std::vector<SizeRow>& known, std::uint64_t& entries_left) {
+  const auto found = std::lower_bound(known.begin(), known.end(), number,
+                                      [](const SizeRow& row, std::uint64_t wanted) { return row.number < wanted; });
+  if (found != known.end() && found->number == number) return std::optional(*found);
   NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
   NB_TRY_ASSIGN(const auto files, open_if_there(*directory, k_files_name));
   if (!files) return std::optional(SizeRow{number, 0});
@@ -150,12 +151,10 @@ Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t m
   if (!history) return std::optional(HistorySize{});
   const Sizes before = read_sizes(*history);
   NB_TRY_ASSIGN(const std::vector<std::uint64_t> numbers, numbers_of(set, *history, before));
-  std::map<std::uint64_t, SizeRow> known;
-  for (const SizeRow& each : before.rows) known.emplace(each.number, each);
   Sizes sizes{true, {}};
   HistorySize total;
   for (const std::uint64_t number : numbers) {
-    NB_TRY_ASSIGN(const auto row, row_of(*history, number, known, most_entries));
+    NB_TRY_ASSIGN(const auto row, row_of(*history, number, before.rows, most_entries));
     if (!row) return std::optional<HistorySize>();
     sizes.rows.push_back(*row);
     total.bytes += row->bytes;
@@ -166,12 +165,10 @@ Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t m
   return std::optional(total);
 }
 
-Status forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers) {
+Status forget_sizes(fs::Directory& history, const std::set<std::uint64_t>& numbers) {
   const Sizes before = read_sizes(history);
   Sizes sizes{false, before.rows};
-  std::erase_if(sizes.rows, [&](const SizeRow& row) {
-    return std::find(numbers.begin(), numbers.end(), row.number) != numbers.end();
-  });
+  std::erase_if(sizes.rows, [&](const SizeRow& row) { return numbers.contains(row.number); });
   if (sizes == before || write_sizes(history, sizes)) return {};
   // On a full disk all is forgotten.
   return remove_if_there(history, k_sizes_name);

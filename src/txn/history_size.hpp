@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "txn/file_set.hpp"
@@ -42,6 +43,6 @@ Result<std::optional<HistorySize>> measure_history(FileSet& set, std::uint64_t m
 
 // Before these generations change: their rows go, the others stay, and all generations are listed the next time. The
 // caller syncs the directory before it decides on the change: rows that came back would be believed.
-Status forget_sizes(fs::Directory& history, const std::vector<std::uint64_t>& numbers);
+Status forget_sizes(fs::Directory& history, const std::set<std::uint64_t>& numbers);
 
 }  // namespace nb::txn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/orphans.hpp"
 
-#include "base/text.hpp"
+#include "txn/file_history.hpp"
 #include "txn/history.hpp"
 #include "txn/journal.hpp"
 #include "txn/small_file.hpp"
@@ -10,36 +10,27 @@
 namespace nb::txn {
 namespace {
 
-constexpr std::string_view k_unfinished = ".new";
-
-Result<bool> has_content(const fs::Directory& parent, const std::string& name, std::string_view content) {
-  NB_TRY_ASSIGN(const auto directory, parent.open_directory(name));
-  NB_TRY_ASSIGN(const auto within, open_if_there(*directory, content));
-  if (!within) return false;
+Status add_if_any(FileSet& set, const RelPath& place, std::string_view content, std::vector<Orphan>& orphans) {
+  const auto directory = set.control().open_directory_path(place);
+  const bool is_none =
+      !directory && (directory.error().code == Errc::not_found || directory.error().code == Errc::path);
+  if (is_none) return {};
+  NB_TRY(directory);
+  NB_TRY_ASSIGN(const auto within, open_if_there(**directory, content));
+  if (!within) return {};
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, within->list());
-  return !entries.empty();
+  if (!entries.empty()) orphans.push_back({place, std::string(content)});
+  return {};
 }
 
-bool is_uncommitted_stage(const Head& head, const std::string& name) {
-  return is_stage_name(name) && !is_committed(head, name);
-}
-
-// "7" or "7.new", where head is at 6.
-bool is_unfinished_generation(const Head& head, const std::string& name) {
-  std::string_view number = name;
-  if (number.ends_with(k_unfinished)) number.remove_suffix(k_unfinished.size());
-  return parse_u64(number).value_or(0) > head.generation;
-}
-
-Status find_below(FileSet& set, std::string_view parent, bool (*is_wanted)(const Head&, const std::string&),
-                  std::string_view content, std::vector<Orphan>& orphans) {
-  NB_TRY_ASSIGN(const auto directory, open_if_there(set.control(), parent));
-  if (!directory) return {};
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, directory->list());
+Status add_stages(FileSet& set, std::vector<Orphan>& orphans) {
+  NB_TRY_ASSIGN(const auto stages, open_if_there(set.control(), k_stages_name));
+  if (!stages) return {};
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, stages->list());
   for (const fs::NamedType& entry : entries) {
-    if (entry.type != fs::FileType::directory || !is_wanted(set.head(), entry.name)) continue;
-    NB_TRY_ASSIGN(const bool has_some, has_content(*directory, entry.name, content));
-    if (has_some) orphans.push_back({RelPath().child(parent).child(entry.name), std::string(content)});
+    if (entry.type != fs::FileType::directory || !is_stage_name(entry.name)) continue;
+    if (is_committed(set.head(), entry.name)) continue;
+    NB_TRY(add_if_any(set, RelPath().child(k_stages_name).child(entry.name), k_old_name, orphans));
   }
   return {};
 }
@@ -63,8 +54,10 @@ Result<std::vector<Orphan>> find_orphans(FileSet& set) {
     NB_TRY_ASSIGN(const std::optional<fs::Stat> standing, find_name(set.control(), name));
     if (standing) return orphans;
   }
-  NB_TRY(find_below(set, k_stages_name, is_uncommitted_stage, k_old_name, orphans));
-  NB_TRY(find_below(set, k_history_name, is_unfinished_generation, k_files_name, orphans));
+  NB_TRY(add_stages(set, orphans));
+  for (const std::string& name : entry_names(set.head().generation + 1)) {
+    NB_TRY(add_if_any(set, RelPath().child(k_history_name).child(name), k_files_name, orphans));
+  }
   return orphans;
 }
 

@@ -14,7 +14,7 @@ namespace nb::txn {
 inline constexpr std::string_view k_orphans_name = "lost";
 
 struct Orphan {
-  RelPath place;        // below .nbackup: a stage that `head` does not know as committed, or a generation above it
+  RelPath place;        // below .nbackup: a stage that `head` does not know as committed, or the generation after it
   std::string content;  // what it has there: old or files
 };
 

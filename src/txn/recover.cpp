@@ -55,10 +55,10 @@ Status make_sure(FileSet& set, const Journal& journal) {
 Status check_no_orphan(FileSet& set) {
   NB_TRY_ASSIGN(const std::vector<Orphan> orphans, find_orphans(set));
   if (orphans.empty()) return {};
-  return fail(Errc::recovery_failed,
-              "the journal of an interrupted commit is missing; it had replaced what lies in "
-              ".nbackup/" +
-                  orphans.front().place.str() + "/" + orphans.front().content);
+  const RelPath content = orphans.front().place.child(orphans.front().content);
+  return fail(
+      Errc::recovery_failed,
+      "the journal of an interrupted commit is missing; it had replaced what lies in .nbackup/" + content.str());
 }
 
 RecoveryReport report(FileSet& set, RecoveryAction action, ApplyContext& context) {

@@ -2,6 +2,7 @@
 #include "txn/thin.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/failpoint.hpp"
 #include "base/text.hpp"
@@ -214,7 +215,7 @@ void empty_trash(fs::Directory& stages) {
 
 // An anchor that is the last name of its file holds nothing but space.
 void tidy_anchors(fs::Directory& history, std::uint64_t survivor) {
-  const RelPath path = RelPath().child(std::to_string(survivor)).child(k_files_name).child(k_control_name);
+  const RelPath path = kept_files(survivor).child(k_control_name);
   const auto anchors = history.open_directory_path(path);
   if (!anchors) return;
   const auto names = (*anchors)->list();
@@ -248,8 +249,8 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
   if (interrupted) return fail(Errc::recovery_failed, "a commit is not finished");
   NB_TRY_ASSIGN(const History history, History::open(set));
   NB_TRY_ASSIGN(std::vector<ThinRun> runs, runs_of(history, numbers));
-  std::vector<std::uint64_t> survivors;
-  for (const ThinRun& run : runs) survivors.push_back(run.survivor);
+  std::set<std::uint64_t> survivors;
+  for (const ThinRun& run : runs) survivors.insert(run.survivor);
   if (history.numbers().empty()) return report;
   NB_TRY_ASSIGN(Places places, Places::open(set));
   make_room(set, *places.history);
