@@ -26,9 +26,9 @@ std::optional<AskedNames> names_asked_for(const Job& job) {
 
 Result<LocalSecret> local_secret(const std::string& destination) {
   for (const SourceShape shape : {SourceShape::tree, SourceShape::single_file}) {
-    const auto path = resolve_target(destination, shape, MissingDirectory::leave, std::nullopt);
-    if (!path || !path->exists) continue;
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(path->directory, std::nullopt));
+    auto path = resolve_target(destination, shape, std::nullopt);
+    if (!path) continue;
+    NB_TRY_ASSIGN(txn::Located found, locate_target(*std::move(path), std::nullopt));
     if (!found.is_set) break;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
     return LocalSecret{set->secret(), SecretOrigin::of_a_set};

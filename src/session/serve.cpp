@@ -90,12 +90,10 @@ class Server {
   // Waits for our own ghost, which may be in the middle of the commit that is asked about.
   Result<bool> was_committed(const wire::Query& query, std::uint64_t& generation) {
     // What does not say whether a file or a tree was pushed is taken for a file: that finds the set of either.
-    auto path = resolve_target(query.destination, SourceShape::single_file, MissingDirectory::leave, m_options.root);
+    auto path = resolve_target(query.destination, SourceShape::single_file, m_options.root);
     if (!path && path.error().code == Errc::not_found) return false;
     NB_TRY(path);
-    if (!path->exists) return false;
-    NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(m_options.root));
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path->handle)));
+    NB_TRY_ASSIGN(txn::Located found, locate_target(*std::move(path), m_options.root));
     if (!found.is_set) return false;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
     const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);

@@ -50,6 +50,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_target(std::move(target)),
       m_options(options),
       m_reporter(reporter),
+      m_clock(clock),
       m_lister(lister_options(clock)),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {

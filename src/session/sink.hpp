@@ -27,10 +27,10 @@
 namespace nb::session {
 
 struct SinkTarget {
-  fs::Directory* root = nullptr;          // of the set, or of what is compared; none: nothing is there (dry run)
-  RelPath base;                           // the transfer's root below it
-  std::optional<std::string> new_name;    // of the single file
-  txn::FileSet* set = nullptr;            // commit mode
+  fs::Directory* root = nullptr;        // of the set, or of what is compared; none: nothing is there (dry run)
+  RelPath base;                         // the transfer's root below it; made where it is missing, not its parent
+  std::optional<std::string> new_name;  // of the single file
+  txn::FileSet* set = nullptr;          // commit mode
   txn::Transaction* transaction = nullptr;
 };
 
@@ -99,6 +99,8 @@ class Sink {
   Status check_root(const wire::DirectoryMessage& message) const;
   Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
+  Status locate_root(SinkDirectory& directory);
+  Status begin_root(const SinkDirectory& directory, const fs::Directory& parent);
   Status locate_live(SinkDirectory& directory);
   Status locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced);
   Status locate_in_tree(SinkDirectory& directory);
@@ -111,7 +113,8 @@ class Sink {
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
   void spoil_damaged(scan::Listed& listed) const;
-  Result<fs::Directory*> live(const RelPath& path);
+  Result<fs::Directory*> live(const RelPath& path) { return live_in_set(set_path(path)); }
+  Result<fs::Directory*> live_in_set(const RelPath& path);
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
@@ -144,8 +147,11 @@ class Sink {
   Status remove_extra(SinkDirectory& directory, std::size_t index);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
+  Result<bool> open_up_in_set(const RelPath& path, const std::string& shown);
   Status end_listing(SinkDirectory& directory);
   Status end_live_directory(SinkDirectory& directory);
+  Status end_own(SinkDirectory& directory);
+  Status end_beyond(const RelPath& in_set);
 
   // --- sink_moves.cpp: contents that the set has already
   bool takes_all();
@@ -224,6 +230,7 @@ class Sink {
   SinkTarget m_target;
   SinkOptions m_options;
   Reporter& m_reporter;
+  Clock& m_clock;
   KnownDamage m_damage;                  // where a scrub has found some
   std::optional<RememberedBare> m_bare;  // in m_bases, unless it came with the options
   scan::Lister m_lister;
@@ -257,10 +264,11 @@ class Sink {
   std::set<RelPath> m_removed;         // where names may be the same: what goes
   std::set<RelPath> m_kept_names;      // what stays although it is an extra
   std::span<const wire::Entry> m_following;  // behind the entry at hand, in its message
-  std::map<RelPath, bool> m_closed;   // live directories closed to us, and whether they could be opened up
+  std::map<RelPath, bool> m_closed;   // live directories of the set that are closed to us: could they be opened up?
   std::optional<wire::ScanEnd> m_scan_end;
-  std::unique_ptr<fs::Directory> m_live;            // the live directory used last
-  RelPath m_live_path;
+  std::unique_ptr<fs::Directory> m_live;        // the live directory used last
+  RelPath m_live_path;                          // in the set
+  std::optional<fs::Metadata> m_root_metadata;  // of a new root that is only implied
   std::uint64_t m_written_since_check = 0;
   std::uint64_t m_staged_since_flush = 0;
   std::chrono::steady_clock::time_point m_last_progress{};

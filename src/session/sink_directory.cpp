@@ -54,6 +54,7 @@ Status Sink::on_directory(const wire::DirectoryMessage& message) {
 // What may come at all: of a tree that was asked for by name, nothing but that name.
 Status Sink::check_root(const wire::DirectoryMessage& message) const {
   const bool implied = (message.flags & wire::k_directory_implied) != 0;
+  if (!message.path.is_root() && implied) return fail(Errc::protocol, "directory: implied below the root");
   if (message.path.depth() == 1) return check_asked_for(std::string(message.path.name()), fs::FileType::directory);
   if (!message.path.is_root()) return {};
   if (implied != has(wire::k_flag_implied_root)) {
@@ -105,10 +106,7 @@ Status Sink::check_listed(const std::string& name) {
 }
 
 Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& directory) {
-  if (message.id == 0) {
-    directory.location.where = m_target.root ? Where::live : Where::absent;
-    return {};
-  }
+  if (message.id == 0) return locate_root(directory);
   const Location& parent = m_ancestors.back().location;
   switch (parent.where) {
     case Where::live: return locate_live(directory);
@@ -117,6 +115,35 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
     case Where::skipped: directory.location = given_up(parent); return {};
   }
   return {};
+}
+
+// Under the lock, whatever was seen before it.
+Status Sink::locate_root(SinkDirectory& directory) {
+  if (m_target.root == nullptr) return {};
+  const RelPath& base = m_target.base;
+  directory.location.where = Where::live;
+  if (base.is_root()) return {};
+  NB_TRY_ASSIGN(const fs::Directory* const parent, live_in_set(base.parent()));
+  const auto stat = parent->stat_at(base.name());
+  if (stat && stat->type == fs::FileType::directory) return {};
+  if (stat) return fail(Errc::path, base.str() + " in the file set is no directory any more");
+  if (stat.error().code != Errc::not_found) return tl::make_unexpected(stat.error());
+  directory.location.where = Where::absent;
+  if (!commits()) return {};
+  NB_TRY(begin_root(directory, *parent));
+  return locate_new(directory, std::nullopt);
+}
+
+// The root enters the set with this run, by a name in a directory that is not transferred.
+Status Sink::begin_root(const SinkDirectory& directory, const fs::Directory& parent) {
+  const RelPath& base = m_target.base;
+  NB_TRY(m_names->check_new(base));
+  if ((directory.flags & wire::k_directory_implied) != 0) {
+    NB_TRY_ASSIGN(m_root_metadata, m_stager->default_metadata(parent));
+  }
+  NB_TRY_ASSIGN(const bool may, open_up_in_set(base.parent(), base.parent().str()));
+  if (!may) return fail(Errc::not_permitted, base.str() + ": cannot be made");
+  return end_beyond(base.parent());
 }
 
 // It cannot be read or made here: a problem of its own, the rest goes on. Other errors end the run.
@@ -155,7 +182,8 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
     directory.location.where = Where::absent;
     return {};
   }
-  NB_TRY_ASSIGN(const bool may, open_up_path(directory.path.parent()));
+  const bool is_root = directory.path.is_root();  // begin_root
+  NB_TRY_ASSIGN(const bool may, is_root ? true : open_up_path(directory.path.parent()));
   if (!may) {
     directory.location = given_up(directory.location);
     return {};
@@ -229,7 +257,7 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
   if (foreign && at.where == Where::live) return false;
   directory.reply = at.where == Where::staged ? reply_for_new(message, directory) : wire::ReplyKind::list;
   if (at.where == Where::absent || (at.where == Where::staged && !at.adopted)) return true;
-  if ((message.flags & wire::k_directory_implied) != 0) return true;
+  if (at.where == Where::live && (message.flags & wire::k_directory_implied) != 0) return true;
   return compare_digest(message, directory);
 }
 
@@ -291,9 +319,9 @@ void Sink::spoil_damaged(scan::Listed& listed) const {
   }
 }
 
-Result<fs::Directory*> Sink::live(const RelPath& path) {
+Result<fs::Directory*> Sink::live_in_set(const RelPath& path) {
   if (m_live && m_live_path == path) return m_live.get();
-  NB_TRY_ASSIGN(m_live, m_target.root->open_directory_path(set_path(path)));
+  NB_TRY_ASSIGN(m_live, m_target.root->open_directory_path(path));
   m_live_path = path;
   return m_live.get();
 }

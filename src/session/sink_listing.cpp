@@ -69,7 +69,8 @@ Status Sink::begin_listing(SinkDirectory& directory, const wire::Listing& messag
   directory.listing = std::make_unique<hash::FileHasher>(scan::begin_listing_digest(message.own, *m_options.secret));
   const Location& at = directory.location;
   if (at.where == Where::staged) {
-    NB_TRY_ASSIGN(directory.staged, m_stager->settle_directory(at.spot(), *message.own, directory.path.str()));
+    const fs::Metadata& own = message.own ? *message.own : *m_root_metadata;
+    NB_TRY_ASSIGN(directory.staged, m_stager->settle_directory(at.spot(), own, directory.path.str()));
   }
   if (at.where == Where::absent || at.where == Where::staged) {
     if (!directory.path.is_root() || !implied) {
@@ -82,8 +83,9 @@ Status Sink::begin_listing(SinkDirectory& directory, const wire::Listing& messag
 
 // The entry of that name here, if any. Names come in order, so those passed over are extras.
 Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, const std::string& name) {
-  if ((directory.flags & wire::k_directory_implied) != 0) {
-    if (directory.location.where != Where::live) return std::nullopt;
+  const Where where = directory.location.where;
+  if (where == Where::absent) return std::nullopt;
+  if (where == Where::live && (directory.flags & wire::k_directory_implied) != 0) {
     NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
     NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
     if (other && is_reserved_name(*other)) return std::nullopt;

@@ -62,7 +62,10 @@ Status check_keeps(const SinkRequest& request, const txn::FileSet* set) {
                                    "this key may only add (serve --append-only)");
 }
 
-Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, SinkSetup& setup) {
+// With `missing`, and no set, what was found is its parent.
+Status open_set(const SinkRequest& request, txn::Located found, const std::optional<std::string>& missing, Clock& clock,
+                SinkSetup& setup) {
+  const bool is_parent = missing && !found.is_set;
   if (found.is_set) {
     NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
     NB_TRY(check_not_source(request, *setup.set));
@@ -77,8 +80,12 @@ Status open_set(const SinkRequest& request, txn::Located found, Clock& clock, Si
   const bool would_make = request.mode != SinkMode::verify && request.lifetime == txn::Lifetime::permanent;
   if (would_make) NB_TRY(check_place(found.root_path));
   if (request.mode != SinkMode::commit) {
-    setup.plain_root = std::move(found.root);
+    if (!is_parent) setup.plain_root = std::move(found.root);
     return {};
+  }
+  // Only now: an unmounted pool must not get a new set on the disk below it. There is no generation that could see it.
+  if (is_parent) {
+    NB_TRY_ASSIGN(found.root, fs::PathRoot::make_directory(*found.root, *missing));
   }
   NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
   auto made = txn::FileSet::create(std::move(found.root), request.lifetime, secret);
@@ -117,23 +124,14 @@ SinkTarget SinkSetup::target() const {
 
 Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   SinkSetup setup;
-  const auto missing = request.mode == SinkMode::commit ? MissingDirectory::make : MissingDirectory::leave;
-  // The guard comes before anything is made: an unmounted pool must not get a new set on the disk below it.
-  if (request.expected_set) {
-    NB_TRY_ASSIGN(const TargetPath before,
-                  resolve_target(request.destination, request.shape, MissingDirectory::leave, request.stay_within));
-    if (!before.exists) NB_TRY(guard_set(request, {before.directory, nullptr, {}, false}, nullptr));
-  }
-  NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, missing, request.stay_within));
-  if (!path.exists && request.mode == SinkMode::verify) {
+  NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, request.stay_within));
+  setup.new_name = path.new_name;
+  const std::optional<std::string> missing = path.missing;
+  NB_TRY_ASSIGN(txn::Located found, locate_target(std::move(path), request.stay_within));
+  setup.base = found.below;
+  NB_TRY(open_set(request, std::move(found), missing, clock, setup));
+  if (missing && request.mode == SinkMode::verify) {
     return fail(Errc::path, request.destination + ": no such directory, so there is nothing to compare with");
-  }
-  setup.new_name = std::move(path.new_name);
-  if (path.exists) {
-    NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(request.stay_within));
-    NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(path.handle)));
-    setup.base = found.below;
-    NB_TRY(open_set(request, std::move(found), clock, setup));
   }
   if (setup.set) {
     setup.secret = setup.set->secret();

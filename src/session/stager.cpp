@@ -7,8 +7,9 @@
 #include <cerrno>
 
 #include "base/failpoint.hpp"
-#include "txn/space.hpp"
 #include "fs/metadata.hpp"
+#include "fs/path_root.hpp"
+#include "txn/space.hpp"
 
 namespace nb::session {
 namespace {
@@ -140,6 +141,30 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
   NB_TRY(made);
   NB_TRY_ASSIGN(const auto node, dir->open_node(name));
   return settle(*node, meant_of_entry(entry), path, is_symlink ? Inherits::nothing : inherits(spot));
+}
+
+Result<fs::Metadata> Stager::default_metadata(const fs::Directory& parent) {
+  constexpr std::uint32_t k_set_group_id = 02000;
+  NB_TRY_ASSIGN(const fs::Stat above, parent.stat());
+  NB_TRY_ASSIGN(const fs::Xattrs theirs, parent.xattrs());
+  fs::Directory& slots = m_transaction.slots();
+  const std::string name = txn::Transaction::slot_name(m_transaction.next_slot());
+  NB_TRY_ASSIGN(const auto probe, fs::PathRoot::make_directory(slots, name));
+  fs::Xattrs xattrs;
+  for (const fs::Xattr& each : theirs) {
+    if (each.name != k_default_acl) continue;
+    xattrs = {{std::string(k_access_acl), each.value}, each};
+    // The kernel derives the mode.
+    NB_TRY(probe->set_xattr(std::string(k_access_acl), each.value));
+  }
+  NB_TRY_ASSIGN(const fs::Stat made, probe->stat());
+  NB_TRY(slots.remove_directory(name));
+  fs::Metadata out{made.mode, made.owner, made.mtime, std::move(xattrs)};
+  if ((above.mode & k_set_group_id) != 0) {
+    out.mode |= k_set_group_id;
+    out.owner.gid = above.owner.gid;
+  }
+  return out;
 }
 
 Status Stager::make_directory(const Spot& spot) {

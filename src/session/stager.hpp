@@ -55,6 +55,9 @@ class Stager {
 
   // Symlink, FIFO, socket or device, as meant by `entry`; `path` is for messages.
   Result<StagedNode> make_special(const Spot& spot, const wire::Entry& entry, const std::string& path);
+  // What a directory has that is made in `parent` by nobody in particular: as the umask and the parent's set-group-id bit
+  // and default ACL say.
+  Result<fs::Metadata> default_metadata(const fs::Directory& parent);
   // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the
   // journal).
   Status make_directory(const Spot& spot);

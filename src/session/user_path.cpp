@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/rel_path.hpp"
@@ -82,16 +83,6 @@ Result<TargetPath> in_parent(const fs::PathRoot& root, const std::string& path) 
   return out;
 }
 
-Result<TargetPath> make_target(const TargetPath& parent, MissingDirectory missing) {
-  TargetPath out;
-  out.directory = join(parent.directory, *parent.new_name);
-  out.exists = missing == MissingDirectory::make;
-  if (out.exists) {
-    NB_TRY_ASSIGN(out.handle, fs::PathRoot::make_directory(*parent.handle, *parent.new_name));
-  }
-  return out;
-}
-
 }  // namespace
 
 Status refuse_reserved(const std::string& path) {
@@ -113,7 +104,7 @@ Result<SourcePath> resolve_source(const std::string& source, const std::optional
   return out;
 }
 
-Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape, MissingDirectory missing,
+Result<TargetPath> resolve_target(const std::string& destination, SourceShape shape,
                                   const std::optional<std::string>& stay_within) {
   NB_TRY_ASSIGN(const fs::PathRoot root, fs::PathRoot::open(stay_within));
   const bool slash = !destination.empty() && destination.back() == '/';
@@ -126,9 +117,23 @@ Result<TargetPath> resolve_target(const std::string& destination, SourceShape sh
   if (there && there->type != fs::FileType::regular && there->type != fs::FileType::symlink) {
     return fail(Errc::path, path + " is neither a file nor a directory");
   }
-  NB_TRY_ASSIGN(TargetPath parent, in_parent(root, path));
-  if (shape == SourceShape::single_file && !slash) return parent;
-  return make_target(parent, missing);
+  NB_TRY_ASSIGN(TargetPath target, in_parent(root, path));
+  if (shape == SourceShape::single_file && !slash) return target;
+  target.missing = std::exchange(target.new_name, std::nullopt);
+  target.directory = join(target.directory, *target.missing);
+  return target;
+}
+
+Result<txn::Located> locate_target(TargetPath target, const std::optional<std::string>& stay_within) {
+  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
+  NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(target.handle)));
+  if (!target.missing) return found;
+  if (found.is_set) {
+    found.below = found.below.child(*target.missing);
+  } else {
+    found.root_path = std::move(target.directory);
+  }
+  return found;
 }
 
 }  // namespace nb::session

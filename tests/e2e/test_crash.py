@@ -45,7 +45,7 @@ class Matrix(Case):
     """Every failpoint that a scenario passes, on the end that passes it."""
 
     USER = ""
-    SCENARIOS: tuple[str, ...] = ("push", "first", "pull", "restore", "resume", "recover")
+    SCENARIOS: tuple[str, ...] = ("push", "first", "inside", "pull", "restore", "resume", "recover")
 
     def test_every_failpoint(self) -> None:
         if self.USER:

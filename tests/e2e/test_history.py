@@ -159,9 +159,9 @@ class AppendOnly(Pushing):
 
 
 class ByChance(Case):
-    """Seeded histories of every kind of change, with prunes, pushes without history, rollbacks and deaths in each of
-    them: after each step every generation that is kept restores as the copy that was made of it says. NB_SEEDS=0-99 runs
-    just these."""
+    """Seeded histories of every kind of change, with pushes of parts, prunes, pushes without history, rollbacks and
+    deaths in each of them: after each step every generation that is kept restores as the copy that was made of it says.
+    NB_SEEDS=0-99 runs just these."""
 
     STEPS = 7
 
@@ -183,12 +183,24 @@ class ByChance(Case):
             options = ["--no-history"] if step > 1 and rng.random() < 0.2 else []
             self._run(rng, "push", "--delete", "--max-delete", "-1", *options, f"{source}/", pool)
             trees[max(self._numbers(pool))] = tree.snapshot(source)
+            if rng.random() < 0.2:
+                self._push_part(source, pool, rng, trees)
             if rng.random() < 0.3:
                 self._run(rng, "prune", *self._policy(rng), pool)
             if rng.random() < 0.2:
                 self._roll_back(pool, rng, trees)
             self._judge(pool, base / "back", trees)
         remove_tree(base)
+
+    def _push_part(self, source: Path, pool: Path, rng: random.Random, trees: dict[int, tree.Tree]) -> None:
+        """The source, or a name of it, into a directory that is not the set's root: new, there, or an entry of it."""
+        directories = [path for path, entry in trees[max(trees)].items() if entry.type == "dir"]
+        place = pool / os.fsdecode(rng.choice(directories)) / rng.choice(("", "part", "part"))
+        sources = rng.choice(([f"{source}/"], [source], sorted(source.iterdir())[:2]))
+        if not sources:
+            return
+        self._run(rng, "push", "--delete", "--max-delete", "-1", *sources, f"{place}/")
+        trees[max(self._numbers(pool))] = tree.snapshot(pool)
 
     def _run(self, rng: random.Random, *command: str | Path) -> None:
         """To its end, after it has perhaps died on the way."""

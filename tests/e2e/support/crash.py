@@ -40,6 +40,7 @@ class Scenario:
     new: tree.Tree
     user: str = ""
     interrupted: tuple["Scenario", str] | None = None  # fresh() is what this scenario leaves when it dies there
+    below: str = ""  # where in the destination a push goes to
     hits: dict[str, set[str]] = field(default_factory=lambda: {end: set() for end in ENDS})
     _count: int = 0
 
@@ -76,7 +77,7 @@ class Scenario:
         elif self.operation == "restore":
             ends = ("--at", "1", self.world.far(f"{self.source}/", "fake"), target)
         else:
-            ends = (f"{self.source}/", self.world.far(target, "fake"))
+            ends = (f"{self.source}/", self.world.far(target / self.below, "fake"))
         return self.world.spawn(self.operation, "--delete", *options, *ends, **client)
 
     def crash(self, target: Path, failpoints: dict[str, str]) -> Outcome:
@@ -130,8 +131,8 @@ class Scenario:
         return "old"
 
     def own_root(self) -> bool:
-        """Whether the root's own time may differ: it changes when .nbackup comes and goes."""
-        return self.base is None or self.leaves_no_set()
+        """Whether the root's own time may differ: it changes when names that are not the source's come and go."""
+        return self.base is None or self.leaves_no_set() or bool(self.below)
 
     def leaves_no_set(self) -> bool:
         return self.operation in ("pull", "restore")
@@ -192,7 +193,7 @@ def own_by_plain_user(*roots: Path) -> None:
 
 
 def build_scenarios(case: Case, seed: str, entries: int = 60, user: str = "", changes: int = 25) -> dict[str, Scenario]:
-    """push, first, pull, restore, resume and recover over one pair of trees."""
+    """push, first, inside, pull, restore, resume and recover over one pair of trees."""
     kinds = Kinds(big_bytes=200_000) if not user else Kinds(devices=False, owners=False, big_bytes=200_000)
     source, old_copy = case.dir / "source", case.dir / "old"
     forest = make_tree(source, seed, entries, kinds)
@@ -207,9 +208,12 @@ def build_scenarios(case: Case, seed: str, entries: int = 60, user: str = "", ch
     if user:
         own_by_plain_user(source)
     old, new = tree.snapshot(old_copy), tree.snapshot(source)
+    both = case.dir / "both"
+    clone(old_copy, both), clone(source, both / "new")
     out = {
         "push": Scenario(case, "push", source, base, old, new, user),
         "first": Scenario(case, "push", source, None, {}, new, user),
+        "inside": Scenario(case, "push", source, base, old, tree.snapshot(both), user, below="new"),
         "pull": Scenario(case, "pull", source, old_copy, old, new, user),
         "restore": Scenario(case, "restore", _two_generations(case, base, source, user), source, new, old, user),
     }

@@ -57,7 +57,24 @@ def _directories(parts: Parts, secret: bytes) -> Iterator[Lie]:
             yield lie("has no parent", "directory: out of order", path=b"zzz/not/there")
         if original.id > 1:
             yield lie("comes after its elder sibling", "directory: out of order", path=b"\1")
+    yield from _implied(parts, secret)
     yield from _unlisted(parts, secret)
+
+
+def _implied(parts: Parts, secret: bytes) -> Iterator[Lie]:
+    """Directories below the root that have no metadata of their own, and say so."""
+    for at in each(parts, "listing"):
+        listing = Listing.decode(get(parts, at).body)
+        if listing.id == 0:
+            continue
+        bare = altered(listing, own=b"", bits=listing.bits & ~peer.OWN_METADATA)
+        doctored = put(parts, at, bare.message())
+        for place in each(parts, "directory", 10_000):
+            directory = Directory.decode(get(parts, place).body)
+            if directory.id == listing.id:
+                doctored = put(doctored, place, formed("directory", altered(directory, flags=peer.IMPLIED)))
+        yield Lie("implied", f"directory {listing.id} is implied", peer.settled(doctored, secret),
+                  "directory: implied below the root")
 
 
 def _unlisted(parts: Parts, secret: bytes) -> Iterator[Lie]:

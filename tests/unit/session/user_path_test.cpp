@@ -31,18 +31,18 @@ TEST_CASE("targets: an existing directory, a new one, or a new name", "[session]
   put(dir.path("d/f"), "x");
   const std::string real = stdfs::canonical(dir.path("d"));
   using enum SourceShape;
-  using enum MissingDirectory;
-  CHECK(resolve_target(dir.path("d"), tree, make, {})->directory == real);
-  CHECK(resolve_target(dir.path("d/f"), single_file, make, {})->new_name == "f");
-  CHECK(resolve_target(dir.path("d/g"), single_file, make, {})->new_name == "g");
-  CHECK(resolve_target(dir.path("d/f"), tree, make, {}).error().code == Errc::path);
-  CHECK(resolve_target(dir.path("d/f/"), single_file, make, {}).error().code == Errc::path);
-  CHECK_FALSE(resolve_target(dir.path("d/n"), tree, leave, {})->exists);
+  CHECK(resolve_target(dir.path("d"), tree, {})->directory == real);
+  CHECK_FALSE(resolve_target(dir.path("d"), tree, {})->missing.has_value());
+  CHECK(resolve_target(dir.path("d/f"), single_file, {})->new_name == "f");
+  CHECK(resolve_target(dir.path("d/g"), single_file, {})->new_name == "g");
+  CHECK(resolve_target(dir.path("d/f"), tree, {}).error().code == Errc::path);
+  CHECK(resolve_target(dir.path("d/f/"), single_file, {}).error().code == Errc::path);
+  CHECK(resolve_target(dir.path("d/n"), tree, {})->missing == "n");
+  CHECK(resolve_target(dir.path("d/n/"), single_file, {})->missing == "n");
+  CHECK(resolve_target(dir.path("d/n"), tree, {})->directory == real + "/n");
   CHECK_FALSE(stdfs::exists(dir.path("d/n")));
-  CHECK(resolve_target(dir.path("d/n"), tree, make, {})->directory == real + "/n");
-  CHECK(stdfs::is_directory(dir.path("d/n")));
-  CHECK_FALSE(resolve_target(dir.path("no/such/parent"), tree, make, {}).has_value());
-  CHECK(resolve_target(dir.path("d/.nbackup"), single_file, make, {}).error().code == Errc::path);
+  CHECK_FALSE(resolve_target(dir.path("no/such/parent"), tree, {}).has_value());
+  CHECK(resolve_target(dir.path("d/.nbackup"), single_file, {}).error().code == Errc::path);
 }
 
 TEST_CASE("what belongs to a file set is neither a source nor a destination", "[session]") {
@@ -51,11 +51,9 @@ TEST_CASE("what belongs to a file set is neither a source nor a destination", "[
   put(dir.path("d/.nbackup.new/f"), "x");
   for (const char* path : {"d/.nbackup", "d/.nbackup/", "d/.nbackup/tx/f", "d/.nbackup.new", "d/.nbackup.new/f"}) {
     CHECK(resolve_source(dir.path(path), {}).error().code == Errc::path);
-    CHECK(resolve_target(dir.path(path), SourceShape::single_file, MissingDirectory::leave, {}).error().code ==
-          Errc::path);
+    CHECK(resolve_target(dir.path(path), SourceShape::single_file, {}).error().code == Errc::path);
   }
-  CHECK(resolve_target(dir.path("d/.nbackup/new"), SourceShape::tree, MissingDirectory::make, {}).error().code ==
-        Errc::path);
+  CHECK(resolve_target(dir.path("d/.nbackup/new"), SourceShape::tree, {}).error().code == Errc::path);
 }
 
 TEST_CASE("the control directory is known in any case of letters", "[session]") {
@@ -64,8 +62,7 @@ TEST_CASE("the control directory is known in any case of letters", "[session]") 
   put(dir.path("d/.nbackups/f"), "x");
   for (const char* path : {"d/.NBackup", "d/.NBackup/", "d/.NBackup/tx/f", "d/.NBACKUP.NEW"}) {
     CHECK(resolve_source(dir.path(path), {}).error().code == Errc::path);
-    CHECK(resolve_target(dir.path(path), SourceShape::single_file, MissingDirectory::leave, {}).error().code ==
-          Errc::path);
+    CHECK(resolve_target(dir.path(path), SourceShape::single_file, {}).error().code == Errc::path);
   }
   CHECK(resolve_source(dir.path("d/.nbackups/"), {}).has_value());
 }
@@ -76,7 +73,7 @@ TEST_CASE("a directory that was found stays the one that is used", "[session]") 
   put(dir.path("root/d/f"), "x");
   const std::optional<std::string> root = dir.path("root");
   const auto source = resolve_source("d/", root);
-  const auto target = resolve_target("d", SourceShape::tree, MissingDirectory::make, root);
+  const auto target = resolve_target("d", SourceShape::tree, root);
   REQUIRE(source);
   REQUIRE(target);
   // What somebody with a second key could do in between.
@@ -87,8 +84,8 @@ TEST_CASE("a directory that was found stays the one that is used", "[session]") 
   CHECK_FALSE(stdfs::exists(dir.path("outside/made")));
   CHECK(source->handle->stat_at("made"));
   CHECK(resolve_source("d/", root).error().code == Errc::path);
-  CHECK(resolve_target("d", SourceShape::tree, MissingDirectory::make, root).error().code == Errc::path);
-  CHECK(resolve_target("d/new", SourceShape::tree, MissingDirectory::make, root).error().code == Errc::path);
+  CHECK(resolve_target("d", SourceShape::tree, root).error().code == Errc::path);
+  CHECK(resolve_target("d/new", SourceShape::tree, root).error().code == Errc::path);
   CHECK_FALSE(stdfs::exists(dir.path("outside/new")));
 }
 
@@ -97,7 +94,7 @@ TEST_CASE("a new directory is made where it was asked for and not where a symlin
   stdfs::create_directories(dir.path("root"));
   stdfs::create_directory_symlink(dir.path("outside"), dir.path("root/dangling"));
   const std::optional<std::string> root = dir.path("root");
-  CHECK_FALSE(resolve_target("dangling", SourceShape::tree, MissingDirectory::make, root).has_value());
+  CHECK_FALSE(resolve_target("dangling", SourceShape::tree, root).has_value());
   CHECK_FALSE(stdfs::exists(dir.path("outside")));
 }
 
@@ -113,5 +110,5 @@ TEST_CASE("the root of a confined server has several names", "[session]") {
   CHECK(resolve_source("", root)->directory == real);
   CHECK(resolve_source(dir.path("real"), root)->name == "real");
   CHECK(resolve_source(dir.path("real/.."), root).error().code == Errc::path);
-  CHECK(resolve_target(dir.path("alias/d"), SourceShape::tree, MissingDirectory::make, root)->directory == real + "/d");
+  CHECK(resolve_target(dir.path("alias/d"), SourceShape::tree, root)->directory == real + "/d");
 }
