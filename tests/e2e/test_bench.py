@@ -36,6 +36,13 @@ far.wait()
 MARGIN = 40  # seconds beyond --seconds that a busy machine may take
 
 
+def catches(pid: int, number: int) -> bool:
+    """Whether the process has a handler for that signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
 class Bench(Case):
     def setUp(self) -> None:
         super().setUp()
@@ -45,8 +52,12 @@ class Bench(Case):
         """What the server has to offer, from the next connection on."""
         config = self.world.sshd.dir / "sshd_config"
         config.write_text(lines + config.read_text())
-        self.world.sshd.process.send_signal(signal.SIGHUP)
         deadline = time.monotonic() + 20
+        # It listens before it can be told: until then the signal would end it.
+        while not catches(self.world.sshd.process.pid, signal.SIGHUP):
+            self.assertLess(time.monotonic(), deadline, "sshd does not begin")
+            time.sleep(0.02)
+        self.world.sshd.process.send_signal(signal.SIGHUP)
         while "Received SIGHUP" not in self.world.sshd.log.read_text():
             self.assertLess(time.monotonic(), deadline, "sshd does not read its configuration again")
             time.sleep(0.02)
