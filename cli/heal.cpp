@@ -58,15 +58,10 @@ Status tell_end(const HostJob& job, const HealSummary& summary, session::Command
                                   format_counted(report.healed, "file", "files"), root, left));
 }
 
-Status check_whole(const HostJob& job, const RelPath& below, const std::string& root_path) {
-  if (below.is_root() && job.path.is_root()) return {};
-  return fail(Errc::usage, "heal is of a whole set, " + root_path);
-}
-
 Result<HealSummary> look(const HostJob& job, const session::HealOptions& options, Teller& teller, Clock& clock) {
   NB_TRY_ASSIGN(const session::UnlockedSet opened,
                 session::open_set_unlocked(job.place, job.stay_within, job.client, clock));
-  NB_TRY(check_whole(job, opened.below, opened.root_path));
+  NB_TRY(check_whole(job, opened.root_path, opened.below));
   NB_TRY_ASSIGN(const session::HealReport report, session::heal_dry(*opened.set, options, teller, clock));
   return HealSummary{opened.root_path, report, true};
 }
@@ -74,7 +69,6 @@ Result<HealSummary> look(const HostJob& job, const session::HealOptions& options
 Result<HealSummary> work(const HostJob& job, const session::HealOptions& options, Teller& teller,
                          session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
-  NB_TRY(check_whole(job, {}, writer.root_path));
   NB_TRY_ASSIGN(const session::HealReport report, session::heal(*writer.set, *writer.lock, options, teller, clock));
   return HealSummary{writer.root_path, report, false};
 }

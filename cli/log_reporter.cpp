@@ -4,6 +4,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
+#include <filesystem>
+
 #include "base/text.hpp"
 #include "cli/option_table.hpp"
 #include "cli/summary.hpp"
@@ -52,6 +54,12 @@ class LogReporter final : public Reporter {
 }  // namespace
 
 Result<std::unique_ptr<Reporter>> open_log_reporter(const std::string& path) {
+  // spdlog would make the directories on the way: for a slip of the hand, and where a pool is not mounted.
+  const std::filesystem::path directory = std::filesystem::absolute(path).parent_path();
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored)) {
+    return fail(Errc::usage, "--log-file " + path + ": no such directory");
+  }
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false);
     auto log = std::make_shared<spdlog::logger>("nbackup", std::move(sink));

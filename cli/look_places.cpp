@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/look_places.hpp"
 
+#include "cli/option_table.hpp"
 #include "cli/when.hpp"
 
 namespace nb::cli {
@@ -12,9 +13,19 @@ Result<session::SetView> open_view(session::SetReader& reader, const std::option
   return session::SetView::open(reader, generation);
 }
 
+Status check_whole(const HostJob& job, const std::string& root_path, const RelPath& below) {
+  if (below.is_root() && job.path.is_root()) return {};
+  const std::string name(command_row(job.settings.command).name);
+  const std::string hint = job.settings.command == CommandId::rollback ? "; for a part of it use restore" : "";
+  return fail(Errc::usage, name + " is of a whole set, " + root_path + hint);
+}
+
 Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   const auto waits = [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
-  return session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock, waits);
+  NB_TRY_ASSIGN(session::SetWriter writer, session::open_set_to_write(job.place, job.stay_within, job.client,
+                                                                      job.settings.wait, clock, waits));
+  NB_TRY(check_whole(job, writer.root_path, writer.below));
+  return writer;
 }
 
 Status Problems::tell(const Error& error) {

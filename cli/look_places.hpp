@@ -14,7 +14,10 @@ namespace nb::cli {
 Result<session::SetView> open_view(session::SetReader& reader, const std::optional<std::string>& when,
                                    const Clock& clock);
 
-// The set, held by its writer; the output hears of a wait for another one.
+// Of a command that is about whole sets: Errc::usage where a path into one was named.
+Status check_whole(const HostJob& job, const std::string& root_path, const RelPath& below);
+
+// The whole set, held by its writer; the output hears of a wait for another one.
 Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock);
 
 // What the user named is not there: a wrong path on the command line, as it is for every other command.

@@ -65,6 +65,7 @@ Status tell_end(const HostJob& job, const PruneSummary& summary, session::Comman
 // The rules as they are, with nothing locked for longer than reading takes.
 Result<int> explain(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
+  NB_TRY(check_whole(job, reader.root_path, reader.below));
   NB_TRY_ASSIGN(const txn::RetentionPolicy policy, policy_for(job, reader.set()));
   NB_TRY_ASSIGN(const auto decisions, decide_on(job, policy, reader.set(), clock));
   NB_TRY(tell_decisions(job, decisions, output));

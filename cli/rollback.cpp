@@ -7,6 +7,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/json_events.hpp"
+#include "cli/look_places.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/summary.hpp"
 #include "cli/when.hpp"
@@ -27,9 +28,7 @@ struct Plan {
 Result<Plan> make_plan(const HostJob& job, Clock& clock) {
   if (!job.settings.to) return fail(Errc::usage, "rollback needs --to WHEN");
   NB_TRY_ASSIGN(const session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
-  if (!reader.below.is_root() || !job.path.is_root()) {
-    return fail(Errc::usage, "rollback is of a whole set, " + reader.root_path + "; for a part of it use restore");
-  }
+  NB_TRY(check_whole(job, reader.root_path, reader.below));
   NB_TRY_ASSIGN(const wire::Moment moment, parse_when(*job.settings.to, clock.wall()));
   NB_TRY_ASSIGN(const std::uint64_t to, reader.generation(moment));
   return Plan{reader.root_path, reader.set().format().uuid, to};

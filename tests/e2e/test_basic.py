@@ -299,6 +299,11 @@ class Behaviour(Case):
         quiet = self.run_ok("push", "-q", f"{self.source}/", self.sink)
         self.assertEqual(quiet.stdout + quiet.stderr, b"")
 
+    def test_log_file_makes_no_directories(self) -> None:
+        self.run_code(opt.USAGE, "push", "--log-file", self.dir / "no/such/log", f"{self.source}/", self.sink)
+        self.assertFalse((self.dir / "no").exists())
+        self.assertFalse(self.sink.exists())
+
     def test_log_file(self) -> None:
         self._small()
         self.run_ok("push", "--log-file", self.dir / "log", f"{self.source}/", self.sink)

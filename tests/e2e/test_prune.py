@@ -32,6 +32,15 @@ class Prune(Case):
         assert_exact(self, self.made, self.pool)
         self.assert_clean(self.pool)
 
+    def test_a_part_of_a_set_is_refused(self) -> None:
+        """Rather than taken for the whole."""
+        (self.pool / "part").mkdir()
+        for command in (("prune", "--keep-last", "1"), ("prune", "-n"), ("policy", "--keep-last", "1"), ("heal",),
+                        ("rollback", "--to", "1")):
+            outcome = self.run_code(opt.USAGE, *command, self.pool / "part")
+            self.assertIn(f"{command[0]} is of a whole set, {self.pool}", outcome.stderr.decode())
+        self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
+
     def test_all_others_stay_exact(self) -> None:
         for policy, left in ((("--keep-last", "3"), [3, 4, 5]), (("--keep-last", "1"), [5])):
             with self.subTest(policy=policy):
