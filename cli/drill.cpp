@@ -13,6 +13,7 @@
 #include "cli/outcome.hpp"
 #include "cli/terminal.hpp"
 #include "cli/transfer.hpp"
+#include "fs/posix_directory.hpp"
 #include "session/source_setup.hpp"
 
 namespace nb::cli {
@@ -52,7 +53,12 @@ Result<DrillSample> ask_for_sample(const Settings& settings, DrillTeller& teller
 // What the user names, or what this client remembers of its pushes to that place.
 Result<std::vector<DrillSource>> sources_for(const Settings& settings, const PoolPath& pool) {
   std::vector<DrillSource> sources;
-  for (const std::string& named : settings.drill_sources) sources.emplace_back(named);
+  for (const std::string& named : settings.drill_sources) {
+    // A slip of the hand would have nothing compared with the source.
+    const auto root = fs::open_user_directory(named);
+    if (!root) return fail(Errc::path, "--source " + named, root.error().sys_errno);
+    sources.emplace_back(named);
+  }
   if (!sources.empty()) return sources;
   NB_TRY_ASSIGN(const std::string destination, destination_key(pool.place));
   cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));

@@ -55,10 +55,10 @@ class LogReporter final : public Reporter {
 
 Result<std::unique_ptr<Reporter>> open_log_reporter(const std::string& path) {
   // spdlog would make the directories on the way: for a slip of the hand, and where a pool is not mounted.
-  const std::filesystem::path directory = std::filesystem::absolute(path).parent_path();
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(directory, ignored)) {
-    return fail(Errc::usage, "--log-file " + path + ": no such directory");
+  const std::filesystem::path directory = std::filesystem::path("." / std::filesystem::path(path)).parent_path();
+  std::error_code why;
+  if (!std::filesystem::is_directory(directory, why)) {
+    return fail(Errc::usage, "--log-file " + path + ": " + (why ? why.message() : "not in a directory"));
   }
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false);

@@ -22,6 +22,7 @@ Status tell(const HostJob& job, const std::string& root_path, const std::optiona
 
 Result<int> show(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(const session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
+  NB_TRY(check_whole(job, reader.root_path, reader.below));
   NB_TRY_ASSIGN(const auto stored, txn::read_policy(reader.set()));
   NB_TRY(tell(job, reader.root_path, stored, output));
   return 0;

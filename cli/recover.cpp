@@ -9,6 +9,7 @@
 #include "cli/connect.hpp"
 #include "cli/remote_command.hpp"
 #include "cli/terminal.hpp"
+#include "session/set_path.hpp"
 #include "txn/history_check.hpp"
 #include "txn/locate.hpp"
 #include "txn/lock.hpp"
@@ -33,8 +34,10 @@ void tell_mended(const std::string& path, const txn::MendReport& mended) {
 void print_waiting(const std::string& text) { print_message(escape(text)); }
 
 Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait, Clock& clock) {
-  NB_TRY_ASSIGN(txn::Located located, txn::locate_set(path, std::nullopt));
-  if (!located.is_set) return fail(Errc::path, "no file set at or above " + path);
+  Result<txn::Located> there = txn::locate_set(path, std::nullopt);
+  if (!there && there.error().code == Errc::not_found) return session::no_set_at(path, {});
+  NB_TRY_ASSIGN(txn::Located located, std::move(there));
+  if (!located.is_set) return session::no_set_at(path, located.passed_over);
   txn::TxId token{};
   NB_TRY(random_bytes(token));
   const txn::LockNote note = txn::lock_note_of_this_process(client_name(), token, clock);

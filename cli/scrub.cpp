@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cli/look_places.hpp"
 #include "cli/quantities.hpp"
 #include "cli/scrub_json.hpp"
 #include "session/set_reader.hpp"
@@ -84,9 +85,7 @@ std::string scrubbed_line(const std::string& root_path, const session::ScrubRepo
 Result<int> run_scrub(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   NB_TRY_ASSIGN(const session::UnlockedSet opened,
                 session::open_set_unlocked(job.place, job.stay_within, job.client, clock));
-  if (!opened.below.is_root() || !job.path.is_root()) {
-    return fail(Errc::usage, "scrub is of a whole set, " + opened.root_path);
-  }
+  NB_TRY(check_whole(job, opened.root_path, opened.below));
   Teller teller(job, output);
   const Settings& settings = job.settings;
   const session::ScrubOptions options{settings.part, settings.scrub_time, settings.bytes_per_second};

@@ -51,7 +51,7 @@ class PastSources {
   Result<SourceTree> finish(std::size_t asked_for) {
     if (m_opened.sources.empty()) {
       Error error = m_opened.problems.front();
-      if (error.code == Errc::not_found) error.code = Errc::path;
+      if (error.code == Errc::not_found) error = {Errc::path, 0, error.context + " is not there"};
       return tl::make_unexpected(std::move(error));
     }
     if (!is_live() && KeptBeside::is_used_by(m_set)) tell_of_losses();

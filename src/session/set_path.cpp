@@ -30,12 +30,14 @@ struct Entrance {
 Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& path, const Names& names) {
   std::string so_far = path.starts_with('/') ? "/" : ".";
   Status last;
+  std::optional<std::uint32_t> passed_over;
   for (std::size_t used = 0;; ++used) {
     auto opened = bounds.open_directory(so_far);
     if (opened) {
       NB_TRY_ASSIGN(auto again, (*opened)->reopen());
       NB_TRY_ASSIGN(const txn::Located found, txn::locate_set(bounds, std::move(again)));
       if (found.is_set) return Entrance{std::move(*opened), used};
+      passed_over = found.passed_over;
     }
     last = opened ? Status() : tl::make_unexpected(opened.error());
     // What begins outside of the confining directory may lead into it.
@@ -44,7 +46,7 @@ Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& pa
   }
   const bool ended = last || last.error().code == Errc::not_found || last.error().sys_errno == ENOTDIR;
   if (!ended) return tl::make_unexpected(last.error());
-  return fail(Errc::usage, path + " is not in a file set");
+  return no_set_at(path, passed_over);
 }
 
 Status check_inside(const std::string& path, const Names& names, std::size_t from) {
@@ -75,13 +77,19 @@ Result<RelPath> rest_of(const RelPath& below, const Names& names, std::size_t us
 
 }  // namespace
 
+tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std::uint32_t>& passed_over) {
+  if (!passed_over) return fail(Errc::path, path + " is not in a file set");
+  return fail(Errc::path, path + " is in no file set of this user; there is one of user " +
+                              std::to_string(*passed_over) + ": run as that user");
+}
+
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) {
   const Names names = names_of(path);
   NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, path, names));
   NB_TRY(check_inside(path, names, at.used));
   go_down(at, names);
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(at.directory)));
-  if (!found.is_set) return fail(Errc::usage, path + " is not in a file set");
+  if (!found.is_set) return no_set_at(path, found.passed_over);
   SetPath out;
   NB_TRY_ASSIGN(out.inside, rest_of(found.below, names, at.used));
   NB_TRY(refuse_reserved(out.inside.str()));

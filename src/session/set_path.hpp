@@ -18,8 +18,11 @@ struct SetPath {
 
 // Follows `path` as user_path.hpp does until a directory lies in a file set, which txn::locate_set says. From there on
 // it goes down as far as there are directories, to find a set that lies inside the set, and follows no symlink: what is
-// a link now may have been something else. Errc::usage if the path leads into no set; Errc::path for "..", for names of
-// nbackup's own, and for what `bounds` or locate_set refuse.
+// a link now may have been something else. Errc::path if it leads into no set, for "..", for names of nbackup's own, and
+// for what `bounds` or locate_set refuse.
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path);
+
+// Says that `path` leads into none, with what txn::locate_set has passed over.
+tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std::uint32_t>& passed_over);
 
 }  // namespace nb::session

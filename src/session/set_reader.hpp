@@ -28,7 +28,7 @@ struct SetReader {
 };
 
 // `place` is a path string of this machine, kept inside `stay_within`: a set's root or a path into it, as find_in_set()
-// takes it (set_path.hpp). Errc::usage if it lies in no set; one whose root lies above `stay_within` does not count.
+// takes it (set_path.hpp). Errc::path if it lies in no set; one whose root lies above `stay_within` does not count.
 Result<SetReader> open_set(const std::string& place, const std::optional<std::string>& stay_within,
                            const std::string& client, Clock& clock);
 

@@ -17,7 +17,7 @@ struct SetWriter {
   std::unique_ptr<txn::FileSet> set;
   std::unique_ptr<txn::WriterLock> lock;
   std::string root_path;  // absolute and real, for messages
-  RelPath below;          // the place asked for, seen from the set's root
+  RelPath below;          // the place asked for, seen from the set's root; need not be there
 };
 
 // As open_set (set_reader.hpp), with the writer's lock. Errc::locked if another holds it for longer than `wait`.

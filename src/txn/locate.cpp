@@ -10,11 +10,14 @@
 namespace nb::txn {
 namespace {
 
-Result<bool> holds_set(const fs::Directory& directory) {
+Result<bool> holds_set(const fs::Directory& directory, std::optional<std::uint32_t>& passed_over) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> control, find_name(directory, k_control_name));
   if (!control || control->type != fs::FileType::directory) return false;
   if (control->owner.uid == ::geteuid()) return true;
-  if (::geteuid() != 0) return false;
+  if (::geteuid() != 0) {
+    passed_over = control->owner.uid;
+    return false;
+  }
   // Passing over it, root would copy the set's files without the metadata that is kept beside them; following a journal
   // that another user may have written, it would do that user's bidding.
   return fail(Errc::path, "the file set there belongs to user " + std::to_string(control->owner.uid) +
@@ -67,12 +70,13 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
   NB_TRY_ASSIGN(const fs::Stat asked, directory->stat());
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, directory->reopen());
   std::optional<fs::Stat> below;
+  std::optional<std::uint32_t> passed_over;
   for (std::size_t climbed = 0; at != nullptr; ++climbed) {
     NB_TRY_ASSIGN(const fs::Stat stat, at->stat());
     if (!fs::same_mount(stat, asked)) break;
     if (below && is_control(*at, *below)) return fail(Errc::path, path + ": inside the control directory of a file set");
     below = stat;
-    const Result<bool> found = holds_set(*at);
+    const Result<bool> found = holds_set(*at, passed_over);
     if (!found && found.error().code == Errc::path) return fail(Errc::path, path + ": " + found.error().context);
     if (found && *found) return found_above(std::move(at), path, climbed, asked);
     if (stat.mount_root) break;
@@ -81,7 +85,7 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
     if (!up) break;
     at = std::move(*up);
   }
-  return Located{path, std::move(directory), RelPath(), false};
+  return Located{path, std::move(directory), RelPath(), false, passed_over};
 }
 
 Result<Located> locate_set(const std::string& path, const std::optional<std::string>& stop_at) {

@@ -2,6 +2,7 @@
 // Where the file set of a destination is: found by walking up from it, as git finds its repository.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ struct Located {
   std::unique_ptr<fs::Directory> root;
   RelPath below;                        // the directory asked for, seen from root
   bool is_set = false;
+  std::optional<std::uint32_t> passed_over;  // where there is none: who owns one that was passed over
 };
 
 // Climbs from `directory`, which `bounds` has opened. The walk stops at another mount or subvolume and at the confining

@@ -283,7 +283,8 @@ Result<bool> finish_thinning(FileSet& set, const WriterLock&, Clock& clock, cons
   NB_TRY_ASSIGN(Places places, Places::open(set));
   const Result<ThinRecord> record = ThinRecord::open(*places.history);
   if (!record) {
-    return fail(Errc::recovery_failed, ".nbackup/history/merge is damaged (" + record.error().context + ")");
+    return fail(Errc::recovery_failed, ".nbackup/history/merge is damaged (" + record.error().context +
+                                           "); see \"When a set is damaged\" in the manual");
   }
   if (record->header().set != set.format().uuid) return fail(Errc::recovery_failed, "history/merge is of another set");
   const auto trash = places.stages->open_directory(trash_name(record->header().trash));

@@ -120,6 +120,7 @@ class Sound(Drilled):
         (other / "a").write_text("edited since\n")
         found = result(self.drill("--at", "latest", "--source", f"{other}/", self.pool))
         self.assertEqual((found["with_source"], found["differing"]), (self.files - 1, 0))
+        self.assertIn("--source", self.drill("--source", self.source, self.pool, code=opt.PATH).stderr.decode())
 
     def test_restricted_key(self) -> None:
         """It only looks: a key that may not write is enough, within its root."""

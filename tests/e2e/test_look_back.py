@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 from support import options as opt, tree
-from support.run import BINARY, CARRIERS, Case, Outcome
+from support.run import BINARY, CARRIERS, PLAIN_USER, Case, Outcome
 
 
 def lines(outcome: Outcome) -> list[str]:
@@ -175,7 +175,12 @@ class Here(Looking):
         self.push()
         self.run_code(opt.PATH, "cat", f"{self.pool}:way/far/down/file")
         self.assertIn(b"generation 9 is not there", self.run_code(opt.USAGE, "ls", self.pool, "--at=9").stderr)
-        self.assertIn(b"is not in a file set", self.run_code(opt.USAGE, "ls", self.source).stderr)
+        for command in (("ls",), ("generations",), ("scrub",), ("prune",), ("policy",), ("recover",), ("drill",)):
+            for place in (self.source, self.dir / "nothing"):
+                self.assertIn(b"is not in a file set", self.run_code(opt.PATH, *command, place).stderr)
+        if os.geteuid() == 0:
+            outcome = self.run_code(opt.PATH, "ls", self.pool, user=PLAIN_USER)
+            self.assertIn(b"one of user 0: run as that user", outcome.stderr)
         self.run_code(opt.PATH, "cat", f"{self.pool}:.nbackup/secret")
         self.run_code(opt.USAGE, "diff", self.pool)
         self.run_code(opt.USAGE, "ls", self.pool, "--at=someday")
@@ -376,7 +381,7 @@ class There(Looking):
                 self.run_code(opt.PATH, "cat", *options, "nbtest:.:.nbackup/secret")
         # A set above the root is not there.
         restrict(f"serve --root {self.pool}/sub")
-        self.assertIn(b"is not in a file set", self.run_code(opt.USAGE, "ls", *options, "nbtest:.").stderr)
+        self.assertIn(b"is not in a file set", self.run_code(opt.PATH, "ls", *options, "nbtest:.").stderr)
         self.assert_same_tree(before, self.pool)
         for right, words in (("read-only", b"this key may only read"), ("append-only", b"this key may only add")):
             restrict(f"serve --{right} --root {self.pool}")

@@ -195,9 +195,10 @@ class Paths(Past):
         (elsewhere / "x").write_text("x")
         for code, said, args in (
             (opt.PATH, b"docs at generation 3", [f"{self.pool}:docs"]),
+            (opt.PATH, b"zz* is not there", [f"{self.pool}:zz*"]),
             (opt.PATH, b"symlink", ["--at", "1", f"{self.pool}:link/a.txt"]),
-            (opt.USAGE, b"is not in a file set", [elsewhere / "x"]),
-            (opt.USAGE, b"is not in a file set", ["--at", "1", f"{self.dir}/no/such/pool:x"]),
+            (opt.PATH, b"is not in a file set", [elsewhere / "x"]),
+            (opt.PATH, b"is not in a file set", ["--at", "1", f"{self.dir}/no/such/pool:x"]),
             (opt.USAGE, b"generation 9 is not there: the set keeps 0 to 3", ["--at", "9", self.pool]),
             (opt.USAGE, b"--at: 'soon' is no WHEN", ["--at", "soon", self.pool]),
             (opt.PATH, b"'..'", [f"{self.pool}:docs/../a"]),

@@ -177,8 +177,8 @@ TEST_CASE("past: generations and times that the set does not have", "[session]")
 
 TEST_CASE("past: paths that lead into no set, or into several", "[session]") {
   Lives lives;
-  CHECK(contains(lives.refused({lives.source("a")}, {}, Errc::usage), "is not in a file set"));
-  CHECK(contains(lives.refused({lives.scratch("no/such")}, {}, Errc::usage), "is not in a file set"));
+  CHECK(contains(lives.refused({lives.source("a")}, {}, Errc::path), "is not in a file set"));
+  CHECK(contains(lives.refused({lives.scratch("no/such")}, {}, Errc::path), "is not in a file set"));
   CHECK(contains(lives.refused({lives.pool("docs/../a")}, {}, Errc::path), "'..'"));
   lives.refused({lives.pool(".nbackup/head")}, {}, Errc::path);
   lives.refused({lives.pool(".NBackup/head")}, {}, Errc::path);
@@ -220,7 +220,7 @@ TEST_CASE("past: a confined server looks for sets below its root only", "[sessio
   lives.refused({"../pool/a"}, {}, Errc::path);
   stdfs::create_directories(lives.pool("b.d"));
   lives.serve.root = lives.pool("b.d");
-  CHECK(contains(lives.refused({"x"}, {}, Errc::usage), "is not in a file set"));
+  CHECK(contains(lives.refused({"x"}, {}, Errc::path), "is not in a file set"));
 }
 
 TEST_CASE("past: the set is held while it is read", "[session]") {
