@@ -34,14 +34,18 @@ wire::PhaseKind phase_of(txn::CommitPhase phase) {
 
 }  // namespace
 
+scan::Compare Sink::compares() const {
+  const bool contents = m_options.mode == SinkMode::verify || has(wire::k_flag_checksum);
+  return contents ? scan::Compare::content : scan::Compare::stat;
+}
+
 scan::ListerOptions Sink::lister_options(Clock& clock) {
   const bool verifies = m_options.mode == SinkMode::verify;
-  const bool contents = verifies || has(wire::k_flag_checksum);
   scan::BareMemory* bare = m_options.bare;
   if (bare == nullptr && lasts() && !has(wire::k_flag_paranoid)) {
     bare = &m_bare.emplace([this] { return m_bases->store(); }, clock);
   }
-  return {scan::MetadataView::kept, contents ? scan::Compare::content : scan::Compare::stat, m_options.rules,
+  return {scan::MetadataView::kept, compares(), m_options.rules,
           m_options.secret, verifies ? nullptr : m_options.digests, bare};
 }
 
@@ -52,6 +56,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_reporter(reporter),
       m_clock(clock),
       m_lister(lister_options(clock)),
+      m_stage_lister({scan::MetadataView::kept, compares(), nullptr, options.secret, nullptr, nullptr}),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {
     const auto use = commits() ? KeptBeside::Use::write : KeptBeside::Use::read;
@@ -255,6 +260,7 @@ Result<wire::RunResult> Sink::finish() {
     NB_TRY(settle_moves());
     NB_TRY(make_links());
     NB_TRY(settle_waiting());
+    NB_TRY(end_bystanders());
     NB_TRY(m_target.transaction->flush_log());
     m_result.kept_aside = m_stager->kept_aside();
     NB_TRY(m_names->end());

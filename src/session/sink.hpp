@@ -30,7 +30,7 @@ struct SinkTarget {
   fs::Directory* root = nullptr;        // of the set, or of what is compared; none: nothing is there (dry run)
   RelPath base;                         // the transfer's root below it; made where it is missing, not its parent
   std::optional<std::string> new_name;  // of the single file
-  txn::FileSet* set = nullptr;          // commit mode
+  txn::FileSet* set = nullptr;          // where there is one
   txn::Transaction* transaction = nullptr;
 };
 
@@ -99,8 +99,6 @@ class Sink {
   Status check_root(const wire::DirectoryMessage& message) const;
   Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
-  Status locate_root(SinkDirectory& directory);
-  Status begin_root(const SinkDirectory& directory, const fs::Directory& parent);
   Status locate_live(SinkDirectory& directory);
   Status locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced);
   Status locate_in_tree(SinkDirectory& directory);
@@ -115,6 +113,13 @@ class Sink {
   void spoil_damaged(scan::Listed& listed) const;
   Result<fs::Directory*> live(const RelPath& path) { return live_in_set(set_path(path)); }
   Result<fs::Directory*> live_in_set(const RelPath& path);
+
+  // --- sink_root.cpp: a root inside of the set
+  Status locate_root(SinkDirectory& directory);
+  Status guard_nested_root(const SinkDirectory& directory);
+  Status stage_root(SinkDirectory& directory, const fs::Directory& parent);
+  Status end_bystanders();
+  Status end_bystander(const RelPath& in_set, fs::Timestamp now);
 
   // --- sink_listing.cpp: comparison
   Status on_listing(wire::Listing message);
@@ -147,11 +152,9 @@ class Sink {
   Status remove_extra(SinkDirectory& directory, std::size_t index);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
-  Result<bool> open_up_in_set(const RelPath& path, const std::string& shown);
+  Result<bool> open_up_in_set(const RelPath& path);
   Status end_listing(SinkDirectory& directory);
   Status end_live_directory(SinkDirectory& directory);
-  Status end_own(SinkDirectory& directory);
-  Status end_beyond(const RelPath& in_set);
 
   // --- sink_moves.cpp: contents that the set has already
   bool takes_all();
@@ -172,6 +175,7 @@ class Sink {
   Result<bool> takes_name(const RelPath& path);
   Status locate_beside(SinkDirectory& directory, const std::string& other);
   Status enter(const RelPath& path, const txn::Place& op);
+  Status place(const RelPath& path, const txn::Place& op);
   Status enter_end(const RelPath& path, const txn::SetMetadata& op);
   Status note_removed(const SinkDirectory& directory, const RelPath& path);
   Status settle_waiting();
@@ -221,6 +225,7 @@ class Sink {
   [[nodiscard]] bool lasts() const {
     return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent;
   }
+  [[nodiscard]] scan::Compare compares() const;
   scan::ListerOptions lister_options(Clock& clock);
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
@@ -234,6 +239,7 @@ class Sink {
   KnownDamage m_damage;                  // where a scrub has found some
   std::optional<RememberedBare> m_bare;  // in m_bases, unless it came with the options
   scan::Lister m_lister;
+  scan::Lister m_stage_lister;        // without rules: what an interrupted run staged and this one excludes must go
   std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;
@@ -263,6 +269,7 @@ class Sink {
   std::map<RelPath, WaitingName> m_waiting;
   std::set<RelPath> m_removed;         // where names may be the same: what goes
   std::set<RelPath> m_kept_names;      // what stays although it is an extra
+  std::set<RelPath> m_bystanders;      // in the set: directories that are not transferred, and whose names change
   std::span<const wire::Entry> m_following;  // behind the entry at hand, in its message
   std::map<RelPath, bool> m_closed;   // live directories of the set that are closed to us: could they be opened up?
   std::optional<wire::ScanEnd> m_scan_end;

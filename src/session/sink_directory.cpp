@@ -117,35 +117,6 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
   return {};
 }
 
-// Under the lock, whatever was seen before it.
-Status Sink::locate_root(SinkDirectory& directory) {
-  if (m_target.root == nullptr) return {};
-  const RelPath& base = m_target.base;
-  directory.location.where = Where::live;
-  if (base.is_root()) return {};
-  NB_TRY_ASSIGN(const fs::Directory* const parent, live_in_set(base.parent()));
-  const auto stat = parent->stat_at(base.name());
-  if (stat && stat->type == fs::FileType::directory) return {};
-  if (stat) return fail(Errc::path, base.str() + " in the file set is no directory any more");
-  if (stat.error().code != Errc::not_found) return tl::make_unexpected(stat.error());
-  directory.location.where = Where::absent;
-  if (!commits()) return {};
-  NB_TRY(begin_root(directory, *parent));
-  return locate_new(directory, std::nullopt);
-}
-
-// The root enters the set with this run, by a name in a directory that is not transferred.
-Status Sink::begin_root(const SinkDirectory& directory, const fs::Directory& parent) {
-  const RelPath& base = m_target.base;
-  NB_TRY(m_names->check_new(base));
-  if ((directory.flags & wire::k_directory_implied) != 0) {
-    NB_TRY_ASSIGN(m_root_metadata, m_stager->default_metadata(parent));
-  }
-  NB_TRY_ASSIGN(const bool may, open_up_in_set(base.parent(), base.parent().str()));
-  if (!may) return fail(Errc::not_permitted, base.str() + ": cannot be made");
-  return end_beyond(base.parent());
-}
-
 // It cannot be read or made here: a problem of its own, the rest goes on. Other errors end the run.
 Status Sink::give_up(SinkDirectory& directory, Error error) {
   if (!concerns_one_path(error)) return tl::make_unexpected(std::move(error));
@@ -182,7 +153,7 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
     directory.location.where = Where::absent;
     return {};
   }
-  const bool is_root = directory.path.is_root();  // begin_root
+  const bool is_root = directory.path.is_root();  // stage_root has asked
   NB_TRY_ASSIGN(const bool may, is_root ? true : open_up_path(directory.path.parent()));
   if (!may) {
     directory.location = given_up(directory.location);
@@ -308,7 +279,7 @@ Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {
   }
   const RelPath slot = RelPath().child(txn::Transaction::slot_name(at.slot));
   NB_TRY_ASSIGN(const auto handle, m_target.transaction->slots().open_directory_path(slot.join(at.below)));
-  return m_lister.read(*handle, directory.path);
+  return m_stage_lister.read(*handle, directory.path);
 }
 
 // A damaged file is to differ from whatever the source has.

@@ -72,7 +72,7 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     m_beside->remove(each.path);
     directory.touched |= is_here;
     if (is_here) NB_TRY(note_removed(directory, path));
-    if (!is_here) directory.thinned.insert(set_path(each.path.parent()));
+    if (!is_here) m_bystanders.insert(set_path(each.path.parent()));
     NB_TRY(m_target.transaction->add(
         txn::Remove{set_path(each.path), m_target.transaction->next_slot(), txn::ident_of(each.stat)}));
   }
@@ -87,9 +87,17 @@ Result<bool> Sink::open_up(SinkDirectory& directory) {
   return *directory.may_change;
 }
 
-Result<bool> Sink::open_up_path(const RelPath& path) { return open_up_in_set(set_path(path), path.str()); }
+Result<bool> Sink::open_up_path(const RelPath& path) {
+  const RelPath in_set = set_path(path);
+  const bool is_told = m_closed.contains(in_set);
+  NB_TRY_ASSIGN(const bool may, open_up_in_set(in_set));
+  if (!may && !is_told) {
+    m_reporter.problem({Errc::not_permitted, 0, path.str() + "/ at the destination: owned by someone else"});
+  }
+  return may;
+}
 
-Result<bool> Sink::open_up_in_set(const RelPath& path, const std::string& shown) {
+Result<bool> Sink::open_up_in_set(const RelPath& path) {
   NB_TRY_ASSIGN(fs::Directory * dir, live_in_set(path));
   if (dir->writable()) return true;
   const auto known = m_closed.find(path);
@@ -97,10 +105,7 @@ Result<bool> Sink::open_up_in_set(const RelPath& path, const std::string& shown)
   NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
   const bool may = m_stager->may_change(stat);
   m_closed.emplace(path, may);
-  if (!may) {
-    m_reporter.problem({Errc::not_permitted, 0, shown + "/ at the destination: owned by someone else"});
-    return false;
-  }
+  if (!may) return false;
   NB_TRY(m_target.transaction->add(txn::OpenUp{path, txn::ident_of(stat), stat.mode, stat.mode | 0700}));
   return true;
 }
@@ -120,36 +125,14 @@ Status Sink::end_listing(SinkDirectory& directory) {
   if (at.where == Where::live) return end_live_directory(directory);
   if (at.where != Where::staged) return {};
   if (!at.below.is_root()) return m_stager->finish_tree_directory(at.spot(), directory.staged->literal);
+  fs::Metadata staged = directory.staged->literal;
+  staged.mode |= 0700;  // while it was filled
   return enter_end(directory.path, txn::SetMetadata{set_path(directory.path), directory.staged->ident,
-                                                    directory.staged->literal, directory.staged->literal});
+                                                    std::move(staged), directory.staged->literal});
 }
 
 Status Sink::end_live_directory(SinkDirectory& directory) {
-  if (directory.own) {
-    NB_TRY(end_own(directory));
-  } else if (directory.touched) {
-    NB_TRY(end_beyond(set_path(directory.path)));
-  }
-  for (const RelPath& each : directory.thinned) NB_TRY(end_beyond(each));
-  return {};
-}
-
-// A live directory that the source says nothing of, and whose names change: history has to tell what it was before.
-Status Sink::end_beyond(const RelPath& in_set) {
-  if (!lasts()) return {};
-  NB_TRY_ASSIGN(const fs::Directory* const dir, live_in_set(in_set));
-  NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
-  if (!m_stager->may_change(stat)) return {};
-  NB_TRY_ASSIGN(fs::Xattrs xattrs, dir->xattrs());
-  const fs::Metadata before{stat.mode, stat.owner, stat.mtime, std::move(xattrs)};
-  fs::Metadata after = before;
-  const WallTime now = m_clock.wall();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-  after.mtime = {seconds.time_since_epoch().count(), static_cast<std::uint32_t>((now - seconds).count())};
-  return m_target.transaction->add_end(txn::SetMetadata{in_set, txn::ident_of(stat), before, after});
-}
-
-Status Sink::end_own(SinkDirectory& directory) {
+  if (!directory.own) return {};
   const Difference d = compare_metadata(*directory.own, *directory.present->own);
   if (d.any()) {
     ++m_result.metadata_changed;

@@ -205,6 +205,8 @@ Status Sink::on_metadata(SinkDirectory& directory, const wire::Entry& entry, con
 Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                const PresentEntry& here) {
   const RelPath path = directory.path.child(entry.name);
+  // The destination was a name for the file when it was looked at.
+  if (m_target.new_name) return fail(Errc::changed, set_path(path).str() + " is a directory now");
   if (directory.location.where == Where::staged) {
     NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(directory.location.entry(entry.name)));
     NB_TRY(fs::remove_tree(*dir, entry.name));

@@ -58,9 +58,14 @@ Status Sink::locate_beside(SinkDirectory& directory, const std::string& other) {
 // What is staged takes its name: now, or when the other one has gone.
 Status Sink::enter(const RelPath& path, const txn::Place& op) {
   const auto waiting = m_waiting.find(path);
-  if (waiting == m_waiting.end()) return m_target.transaction->add(op);
+  if (waiting == m_waiting.end()) return place(path, op);
   waiting->second.place = op;
   return {};
+}
+
+Status Sink::place(const RelPath& path, const txn::Place& op) {
+  if (has(wire::k_flag_implied_root) && path.depth() == 1) m_bystanders.insert(m_target.base);
+  return m_target.transaction->add(op);
 }
 
 Status Sink::enter_end(const RelPath& path, const txn::SetMetadata& op) {
@@ -85,7 +90,7 @@ Status Sink::settle_waiting() {
       m_beside->remove(path);
       continue;
     }
-    if (waiting.place) NB_TRY(m_target.transaction->add(*waiting.place));
+    if (waiting.place) NB_TRY(place(path, *waiting.place));
     if (waiting.end) NB_TRY(m_target.transaction->add_end(*waiting.end));
   }
   return {};

@@ -44,6 +44,14 @@ Result<std::unique_ptr<fs::Directory>> clear_ephemeral(const SinkRequest& reques
   return set->root().reopen();
 }
 
+// What a pull was cut off in is no set to be in: the destination below it becomes one of its own.
+Result<txn::Located> below_of(txn::Located found, const std::optional<std::string>& missing) {
+  if (found.below.is_root()) return found;
+  NB_TRY_ASSIGN(found.root, found.root->open_directory_path(missing ? found.below.parent() : found.below));
+  found.root_path += (found.root_path == "/" ? "" : "/") + found.below.str();
+  return found;
+}
+
 // Everything below a set belongs to it. A slip of the hand must not do that to a home or to the whole machine.
 Status check_place(const std::string& path) {
   const char* home = std::getenv("HOME");
@@ -65,7 +73,7 @@ Status check_keeps(const SinkRequest& request, const txn::FileSet* set) {
 // With `missing`, and no set, what was found is its parent.
 Status open_set(const SinkRequest& request, txn::Located found, const std::optional<std::string>& missing, Clock& clock,
                 SinkSetup& setup) {
-  const bool is_parent = missing && !found.is_set;
+  bool is_parent = missing && !found.is_set;
   if (found.is_set) {
     NB_TRY_ASSIGN(setup.set, txn::FileSet::open(std::move(found.root)));
     NB_TRY(check_not_source(request, *setup.set));
@@ -74,6 +82,9 @@ Status open_set(const SinkRequest& request, txn::Located found, const std::optio
     const bool must_last = request.mode == SinkMode::commit && request.lifetime == txn::Lifetime::permanent;
     if (!must_last || setup.set->format().lifetime == txn::Lifetime::permanent) return {};
     NB_TRY_ASSIGN(found.root, clear_ephemeral(request, std::move(setup.set), clock));
+    NB_TRY_ASSIGN(found, below_of(std::move(found), missing));
+    setup.base = {};
+    is_parent = missing.has_value();
   }
   NB_TRY(guard_set(request, found, nullptr));
   NB_TRY(check_keeps(request, nullptr));
@@ -130,7 +141,7 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   NB_TRY_ASSIGN(txn::Located found, locate_target(std::move(path), request.stay_within));
   setup.base = found.below;
   NB_TRY(open_set(request, std::move(found), missing, clock, setup));
-  if (missing && request.mode == SinkMode::verify) {
+  if (missing && request.mode == SinkMode::verify && !setup.set) {
     return fail(Errc::path, request.destination + ": no such directory, so there is nothing to compare with");
   }
   if (setup.set) {

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "delta/signature_builder.hpp"
 #include "hash/file_hasher.hpp"
@@ -74,7 +73,6 @@ struct SinkDirectory {
   std::optional<StagedNode> staged;     // itself, once it has its metadata
   std::optional<fs::Metadata> own;      // as wanted
   std::optional<RelPath> moved_from;    // below the set's root: a directory here that has looked like this one
-  std::set<RelPath> thinned;            // below: directories that are not the source's and lose some of their names
   std::vector<std::string> extras;      // names here, rising, that the listing does not have and that stay
   std::vector<std::size_t> extra_indices;  // of `present`, where these were known without a listing
 };

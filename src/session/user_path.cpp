@@ -119,6 +119,8 @@ Result<TargetPath> resolve_target(const std::string& destination, SourceShape sh
   }
   NB_TRY_ASSIGN(TargetPath target, in_parent(root, path));
   if (shape == SourceShape::single_file && !slash) return target;
+  const auto link = target.handle->stat_at(*target.new_name);
+  if (link && link->type == fs::FileType::symlink) return fail(Errc::path, path + " is a symlink that leads nowhere");
   target.missing = std::exchange(target.new_name, std::nullopt);
   target.directory = join(target.directory, *target.missing);
   return target;

@@ -24,13 +24,15 @@ Status link_all(const Journal& journal, ApplyContext& context) {
 }
 
 // The directories' own operations stand at the end, children before parents: backward, each parent is opened before
-// its children. One that cannot be opened fails what needs it later, if anything does.
+// its children. One that cannot be opened fails what needs it later, if anything does. Where an end sets no mode the
+// directory has a closer, if it was ever opened.
 Status open_all_up(const Journal& journal, ApplyContext& context) {
   return journal.for_each_backward([&](const JournalOp& op) -> Result<Walk> {
     if (const auto* closer = std::get_if<OpenUp>(&op)) {
       static_cast<void>(open_directory_up(closer->path, closer->directory, context));
     } else if (const auto* end = std::get_if<SetMetadata>(&op)) {
-      if (end->target.type != fs::FileType::directory) return Walk::go_on;
+      const bool is_end = end->target.type == fs::FileType::directory && !is_time_only(end->before, end->after);
+      if (!is_end) return Walk::go_on;
       static_cast<void>(open_directory_up(end->path, end->target, context));
     } else {
       return Walk::stop;

@@ -49,6 +49,8 @@ Status undo_op(const SetMetadata& op, ApplyContext& context);
 Status open_directory_up(const RelPath& path, const Ident& directory, ApplyContext& context);
 // The file that `op` means, before it or after it (then perhaps set through another link of the same file).
 [[nodiscard]] bool is_target(const fs::Stat& live, const SetMetadata& op);
+// Nothing but the time is meant to change. What else stands there, perhaps by somebody's hand since, is left alone.
+[[nodiscard]] bool is_time_only(const fs::Metadata& from, const fs::Metadata& to);
 // Literal values: owner, extended attributes, mode, mtime, in this order.
 Status set_metadata(fs::Node& node, const fs::Metadata& from, const fs::Metadata& to);
 

@@ -147,7 +147,7 @@ Result<CommitOutcome> commit(TransactionState& state, const CommitOptions& optio
   if (state.progress == Progress::poisoned) return fail(Errc::sync_failed, "the stage was given up");
   if (state.progress == Progress::ended) return fail(Errc::internal, "commit of an ended transaction");
   const Stage& stage = state.stage;
-  if (stage.openers.count + stage.moves.count + stage.metadata.count + stage.ends.count == 0) {
+  if (stage.moves.count + stage.metadata.count + stage.ends.count == stage.idle_ends) {
     CommitOutcome unchanged;
     unchanged.generation = state.set.head().generation;
     return unchanged;

@@ -46,6 +46,7 @@ class EndsWriter {
       // Everything that begins with "path/": '0' is the byte after '/'.
       NB_TRY(emit(m_closers.lower_bound(path + "/"), m_closers.lower_bound(path + "0")));
     }
+    if (is_time_only(end.before, end.after)) return {};
     // An end for the very directory does what its closer would do.
     const auto [first, last] = m_closers.equal_range(path);
     for (auto it = first; it != last;) {

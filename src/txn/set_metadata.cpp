@@ -64,10 +64,15 @@ static Status open_for_xattrs(fs::Node& node, const fs::Stat& now, const fs::Met
   return present == to.xattrs ? Status{} : node.set_mode(now.mode | 0200);
 }
 
+bool is_time_only(const fs::Metadata& from, const fs::Metadata& to) {
+  return from.owner == to.owner && from.mode == to.mode && from.xattrs == to.xattrs;
+}
+
 // chown clears set-id bits and file capabilities, so it comes first; an ACL changes the group bits of the mode, so the
 // mode comes after; all of them leave mtime alone.
 Status set_metadata(fs::Node& node, const fs::Metadata& from, const fs::Metadata& to) {
   NB_TRY_ASSIGN(const fs::Stat before, node.stat());
+  if (is_time_only(from, to)) return before.mtime == to.mtime ? Status() : node.set_mtime(to.mtime);
   if (before.owner != to.owner) NB_TRY(node.set_owner(to.owner));
   NB_TRY(open_for_xattrs(node, before, to));
   NB_TRY(set_xattrs(node, from, to.xattrs));

@@ -58,6 +58,7 @@ struct Stage {
   Spool moves;     // Place, Remove
   Spool metadata;  // SetMetadata of anything but directories
   Spool ends;      // SetMetadata of directories, parents before children
+  std::uint64_t idle_ends = 0;  // those of them that only set again what was there
   Spool closing;   // StagedDirectory
   Spool taken;     // records of the session's, for Transaction::add_taken
 

@@ -84,6 +84,7 @@ Status Transaction::add(const JournalOp& op) {
 Status Transaction::add_end(const SetMetadata& op) {
   const Bytes encoded = encode(JournalOp(op));
   NB_TRY(decode_journal_op(encoded));
+  if (op.before == op.after) ++m_state->stage.idle_ends;
   return m_state->stage.ends.append(encoded);
 }
 

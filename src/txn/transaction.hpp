@@ -70,7 +70,9 @@ class Transaction {
 
   // --- Journal -----------------------------------------------------------------------------------------------------
   // Operations on disjoint paths, except that add_end() may name what add() touches. OpenUps are applied first, then
-  // the others in order, then the ends in reverse order: call add_end() parent before child.
+  // the others in order, then the ends in reverse order: call add_end() parent before child. One that changes nothing
+  // sets again what the others disturb; alone with openers it makes no generation. Where only the time is to change, its
+  // place in the order does not matter, and the rest is left as somebody else may have made it.
   Status add(const JournalOp& op);
   Status add_end(const SetMetadata& op);
 

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from support import options as opt
@@ -199,8 +200,26 @@ class ByChance(Case):
         sources = rng.choice(([f"{source}/"], [source], sorted(source.iterdir())[:2]))
         if not sources:
             return
+        before = trees[max(trees)]
+        at = os.fsencode(place.relative_to(pool)) if place != pool else b""
+        into = at + b"/" if at else b""
+        if sources == [f"{source}/"]:
+            places = {b"": at}
+        elif sources == [source]:
+            places = {b"": into + os.fsencode(source.name)}
+        else:
+            places = {os.fsencode(path.name): into + os.fsencode(path.name) for path in sources}
         self._run(rng, "push", "--delete", "--max-delete", "-1", *sources, f"{place}/")
-        trees[max(self._numbers(pool))] = tree.snapshot(pool)
+        found = tree.snapshot(pool)
+        expected = tree.grafted(before, tree.snapshot(source), places)
+        # Nobody says what time they are to have, or what a new one is to be like.
+        bystanders = {at, os.path.dirname(at) if at not in before else at} - set(places.values())
+        for path in bystanders:
+            expected[path] = replace(before[path], mtime_ns=found[path].mtime_ns) if path in before else found[path]
+        # What is as it should be stays, with a hard link to what is not transferred.
+        self.assertEqual(tree.compare(expected, found, ignore=("links",)), [])
+        trees[max(self._numbers(pool))] = {path: replace(entry, links=found[path].links)
+                                           for path, entry in expected.items()}
 
     def _run(self, rng: random.Random, *command: str | Path) -> None:
         """To its end, after it has perhaps died on the way."""

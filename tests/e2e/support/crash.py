@@ -102,13 +102,24 @@ class Scenario:
         else:
             outcome = self.start(target).wait()
             self.case.assertEqual(outcome.code, 0, f"{note}: rerun\n{outcome.text}")
-        self.case.assert_same_tree(self.new, target, f"{note}: after the rerun", ignore_root=self.own_root())
+        self.case.assert_same_tree(self.new, target, f"{note}: after the rerun",
+                                   ignore_root=self.own_root() or bool(self.below))
+        if self.below:
+            self.judge_first_generation(target, note)
         if self.leaves_no_set():
             self.case.assertEqual(tree.control_files(target), [], note)
         else:
             self.case.assert_clean(target, note)
         remove_tree(target)
         return state
+
+    def judge_first_generation(self, target: Path, note: str) -> None:
+        """The root is not the source's, so only history knows what its time was."""
+        back = self.case.dir / "back"
+        outcome = self.world.run("restore", f"{target}/", back, "--at", "1", user=self.user)
+        self.case.assertEqual(outcome.code, 0, f"{note}: restore\n{outcome.text}")
+        self.case.assert_same_tree(self.old, back, f"{note}: the generation before")
+        remove_tree(back)
 
     def finish_push(self, target: Path, note: str) -> None:
         outcome = self.world.run("push", "--delete", f"{self.source}/", target, user=self.user)
@@ -122,7 +133,7 @@ class Scenario:
     def state_of(self, target: Path, note: str) -> str:
         """'old', 'new', or a failed test."""
         have = tree.snapshot(target, keep=lambda path: path != NEW_CONTROL) if target.exists() else {}
-        to_new = tree.compare(self.new, have, ignore_root=self.own_root())
+        to_new = tree.compare(self.new, have, ignore_root=self.own_root() or bool(self.below))
         if not to_new:
             return "new"
         to_old = tree.compare(self.old, have, ignore_root=self.own_root())
@@ -131,8 +142,8 @@ class Scenario:
         return "old"
 
     def own_root(self) -> bool:
-        """Whether the root's own time may differ: it changes when names that are not the source's come and go."""
-        return self.base is None or self.leaves_no_set() or bool(self.below)
+        """Whether the root's own time may differ: it changes when .nbackup comes and goes."""
+        return self.base is None or self.leaves_no_set()
 
     def leaves_no_set(self) -> bool:
         return self.operation in ("pull", "restore")

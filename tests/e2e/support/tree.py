@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Iterable
 
 CONTROL = b".nbackup"
@@ -178,6 +178,23 @@ def _differences(
             out.append(f"{name}: {path!r}: expected {a!r}, found {b!r}")
     if holes and want.type == have.type == "file" and have.data_bytes > want.data_bytes + HOLE_SLACK:
         out.append(f"holes: {path!r}: {want.data_bytes} data bytes became {have.data_bytes}")
+    return out
+
+
+def is_within(path: bytes, top: bytes) -> bool:
+    return not top or path == top or path.startswith(top + b"/")
+
+
+def grafted(base: Tree, scion: Tree, places: dict[bytes, bytes]) -> Tree:
+    """`base` with parts of `scion` in place of what it has there: {where in the scion: where in the base}."""
+    moved = {path: b"/".join(part for part in (to, path[len(top):].lstrip(b"/")) if part)
+             for top, to in places.items() for path in scion if is_within(path, top)}
+    kept = {path: path for path in base if not any(is_within(path, to) for to in places.values())}
+    out: Tree = {}
+    for names, old in ((kept, base), (moved, scion)):
+        for path, name in names.items():
+            group = tuple(sorted(names[each] for each in old[path].links if each in names))
+            out[name] = replace(old[path], links=group if len(group) > 1 else ())
     return out
 
 
