@@ -166,7 +166,7 @@ void Lister::add_remembered(Reading& reading, std::vector<fs::NamedType> names) 
   m_options.bare->record(reading.directory, {reading.stat, *files, reading.out.stats, began});
 }
 
-void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names) const {
+void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const {
   Listed& out = reading.out;
   std::erase_if(names, [&](const fs::NamedType& item) {
     if (is_reserved_name(item.name)) {
@@ -178,12 +178,13 @@ void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names) const {
       out.partial = true;
       return true;
     }
-    return m_options.rules != nullptr && !m_options.rules->empty() &&
-           m_options.rules->check(reading.path.child(item.name), item.type) == filter::Verdict::exclude;
+    const bool excluded = m_options.rules != nullptr && !m_options.rules->empty() &&
+                          m_options.rules->check(reading.path.child(item.name), item.type) == filter::Verdict::exclude;
+    return excluded || (hides && hides(item));
   });
 }
 
-Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptAside* aside) {
+Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptAside* aside, const Hides& hides) {
   Reading reading{directory, path, aside};
   Listed& out = reading.out;
   NB_TRY_ASSIGN(out.own, own_metadata(reading));
@@ -191,7 +192,7 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptA
   if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
   NB_TRY_ASSIGN(std::vector<fs::NamedType> names, directory.list());
   NB_FAILPOINT("scan.names_read");
-  choose(reading, names);
+  choose(reading, names, hides);
   out.entries.reserve(names.size());
   // Where contents are read, nothing is looked at long before its content.
   if (m_options.bare != nullptr && m_options.compare == Compare::stat) {

@@ -4,6 +4,7 @@
 // that the filter excludes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -49,9 +50,13 @@ class Lister {
  public:
   explicit Lister(ListerOptions options) : m_options(options) {}
 
+  // Of names that are there and not excluded: not to be listed, because another source has them. Such a name is no
+  // member of a group of hard links.
+  using Hides = std::function<bool(const fs::NamedType&)>;
   // The whole directory. An error means that it could not be listed at all. `aside`: what is kept beside this tree, or
   // null.
-  Result<Listed> read(fs::Directory& directory, const RelPath& path, KeptAside* aside = nullptr);
+  Result<Listed> read(fs::Directory& directory, const RelPath& path, KeptAside* aside = nullptr,
+                      const Hides& hides = {});
   // One name of it; nothing if it is not there. Filters do not apply: the user named it.
   Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name,
                                          KeptAside* aside = nullptr);
@@ -71,7 +76,7 @@ class Lister {
   };
   Result<fs::Metadata> own_metadata(Reading& reading) const;
   // Takes out what is not listed.
-  void choose(Reading& reading, std::vector<fs::NamedType>& names) const;
+  void choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const;
   // Each name is looked at and filled in before the next.
   void add_each(Reading& reading, const std::vector<fs::NamedType>& names);
   // All names are looked at first, so that what is remembered of the directory can be asked.

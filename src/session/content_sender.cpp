@@ -150,7 +150,8 @@ Result<ContentSender::Attempt> ContentSender::send_pieces(Opened& file, hash::Fi
         return note(send_piece(offset, bytes));
       }};
   m_buffer.resize(wire::k_max_data_bytes);
-  return outcome_of_reading(fs::read_through(*file.file, file.stat.size, m_buffer, visitor), line);
+  const Status read = fs::read_through(*file.file, file.stat.size, m_buffer, visitor);
+  return outcome_of_reading(read, line);
 }
 
 Result<ContentSender::Attempt> ContentSender::send_large(const wire::FileKey& key, Opened& file) {
@@ -192,7 +193,8 @@ Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::Fil
         return fail(Errc::interrupted, "");
       }};
   m_buffer.resize(wire::k_max_data_bytes);
-  return outcome_of_reading(fs::read_through(*file.file, file.stat.size, m_buffer, visitor), line);
+  const Status read = fs::read_through(*file.file, file.stat.size, m_buffer, visitor);
+  return outcome_of_reading(read, line);
 }
 
 Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {

@@ -106,7 +106,7 @@ class Sink {
   Status adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover leftover);
   Status give_up(SinkDirectory& directory, Error error);
   Status guard_empty_source(const wire::DirectoryMessage& message, const SinkDirectory& directory) const;
-  Status guard_nested(const SinkDirectory& directory) const;
+  Status guard_nested(const RelPath& in_set) const;
   Result<bool> reply_to(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<bool> compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Result<scan::Listed> list_present(const SinkDirectory& directory);
@@ -116,7 +116,6 @@ class Sink {
 
   // --- sink_root.cpp: a root inside of the set
   Status locate_root(SinkDirectory& directory);
-  Status guard_nested_root(const SinkDirectory& directory);
   Status stage_root(SinkDirectory& directory, const fs::Directory& parent);
   Status end_bystanders();
   Status end_bystander(const RelPath& in_set, fs::Timestamp now);

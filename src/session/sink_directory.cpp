@@ -243,7 +243,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
     return false;
   }
   const bool may_write = at.where == Where::live && m_options.mode != SinkMode::verify;
-  if (listed->holds_set && may_write) NB_TRY(guard_nested(directory));
+  if (listed->holds_set && may_write) NB_TRY(guard_nested(set_path(directory.path)));
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
@@ -260,13 +260,13 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
 }
 
 // What lies in a nested set is that set's to change, with its own generations.
-Status Sink::guard_nested(const SinkDirectory& directory) const {
-  const RelPath path = set_path(directory.path);
-  if (path.is_root()) return {};
+Status Sink::guard_nested(const RelPath& in_set) const {
+  if (in_set.is_root()) return {};
+  const auto control = m_target.root->open_directory_path(in_set.child(k_control_name));
   // An empty directory of that name is none.
-  const auto control = m_target.root->open_directory_path(path.child(k_control_name));
-  if (control && !(*control)->stat_at(txn::k_format_name)) return {};
-  return fail(Errc::nested_set, path.str() + "/; push to it by its own path, or leave it out with --exclude");
+  const bool is_none = control ? !(*control)->stat_at(txn::k_format_name) : control.error().code == Errc::not_found;
+  if (is_none) return {};
+  return fail(Errc::nested_set, in_set.str() + "/; push to it by its own path, or leave it out with --exclude");
 }
 
 Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {

@@ -13,8 +13,12 @@ Status Sink::locate_root(SinkDirectory& directory) {
   directory.location.where = Where::live;
   if (base.is_root()) return {};
   NB_TRY_ASSIGN(const fs::Directory* const parent, live_in_set(base.parent()));
+  // A set may have been made there since the destination was looked at.
+  if (commits()) {
+    for (RelPath each = base; !each.is_root(); each = each.parent()) NB_TRY(guard_nested(each));
+  }
   const auto stat = parent->stat_at(base.name());
-  if (stat && stat->type == fs::FileType::directory) return guard_nested_root(directory);
+  if (stat && stat->type == fs::FileType::directory) return {};
   if (stat) return fail(Errc::path, base.str() + " in the file set is no directory any more");
   if (stat.error().code != Errc::not_found) return tl::make_unexpected(stat.error());
   if (m_options.mode == SinkMode::verify) {
@@ -22,13 +26,6 @@ Status Sink::locate_root(SinkDirectory& directory) {
   }
   directory.location.where = Where::absent;
   return commits() ? stage_root(directory, *parent) : Status();
-}
-
-// A set may have been made there since the destination was looked at.
-Status Sink::guard_nested_root(const SinkDirectory& directory) {
-  if (!commits()) return {};
-  NB_TRY_ASSIGN(const fs::Directory* const root, live(directory.path));
-  return root->stat_at(k_control_name) ? guard_nested(directory) : Status();
 }
 
 // The root enters the set with this run, by a name in a bystander.

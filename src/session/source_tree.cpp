@@ -9,41 +9,66 @@
 namespace nb::session {
 namespace {
 
-// Merges the listings of several origins. Names stay sorted because a map is; the first origin wins, and directories of
+// Whether an origin has any name of its own, hidden ones included.
+enum class Shows : std::uint8_t { something, nothing };
+
+// The listings of several origins as one. Names stay sorted because a map is; the first origin wins, and directories of
 // one name are read together later.
-SourceListing merge(std::vector<std::pair<std::uint16_t, scan::Listed>> parts) {
+class Merger {
+ public:
+  // Whether `name`, of the next origin, gives way to that of an earlier one. It must do so before it is looked at: as the
+  // first of a group of hard links it would stand for a file that is never sent.
+  bool hides(const fs::NamedType& name) {
+    const auto it = m_items.find(name.name);
+    if (it == m_items.end()) return false;
+    const bool was_directory = it->second.entry.type == fs::FileType::directory;
+    const bool is_directory = name.type == fs::FileType::directory;
+    // As with two files of one name the first counts; but here a whole tree may stay behind.
+    if (was_directory != is_directory) {
+      m_out.listed.problems.push_back({Errc::exists, 0, name.name + ": a directory in one source, not in another"});
+    }
+    const bool hidden = !was_directory || !is_directory;
+    m_hid |= hidden;
+    return hidden;
+  }
+
+  // After hides() was asked for each name of it.
+  Shows add(std::uint16_t origin, scan::Listed listed) {
+    const bool is_empty = listed.entries.empty() && !m_hid;
+    scan::Listed& all = m_out.listed;
+    if (!all.own) all.own = std::move(listed.own);
+    all.partial |= listed.partial;
+    all.vanished.insert(all.vanished.end(), listed.vanished.begin(), listed.vanished.end());
+    all.problems.insert(all.problems.end(), listed.problems.begin(), listed.problems.end());
+    for (std::size_t i = 0; i < listed.entries.size(); ++i) {
+      std::string name = listed.entries[i].name;
+      const auto [it, is_new] =
+          m_items.try_emplace(std::move(name), Item{std::move(listed.entries[i]), listed.stats[i], {}});
+      it->second.origins.push_back(origin);
+    }
+    m_hid = false;
+    return is_empty ? Shows::nothing : Shows::something;
+  }
+
+  SourceListing finish() {
+    for (auto& [name, item] : m_items) {
+      m_out.listed.entries.push_back(std::move(item.entry));
+      m_out.listed.stats.push_back(item.stat);
+      m_out.origins.push_back(std::move(item.origins));
+    }
+    return std::move(m_out);
+  }
+
+ private:
   struct Item {
     wire::Entry entry;
     fs::Stat stat;
     Origins origins;
   };
-  std::map<std::string, Item> items;
-  SourceListing out;
-  for (auto& [origin, listed] : parts) {
-    if (!out.listed.own) out.listed.own = listed.own;
-    out.listed.partial |= listed.partial;
-    out.listed.vanished.insert(out.listed.vanished.end(), listed.vanished.begin(), listed.vanished.end());
-    out.listed.problems.insert(out.listed.problems.end(), listed.problems.begin(), listed.problems.end());
-    for (std::size_t i = 0; i < listed.entries.size(); ++i) {
-      wire::Entry& entry = listed.entries[i];
-      const auto it = items.find(entry.name);
-      if (it == items.end()) {
-        items.emplace(entry.name, Item{entry, listed.stats[i], {origin}});
-      } else if (it->second.entry.type == fs::FileType::directory && entry.type == fs::FileType::directory) {
-        it->second.origins.push_back(origin);
-      } else if (it->second.entry.type == fs::FileType::directory || entry.type == fs::FileType::directory) {
-        // As with two files of one name the first counts; but here a whole tree may stay behind.
-        out.listed.problems.push_back({Errc::exists, 0, entry.name + ": a directory in one source, not in another"});
-      }
-    }
-  }
-  for (auto& [name, item] : items) {
-    out.listed.entries.push_back(std::move(item.entry));
-    out.listed.stats.push_back(item.stat);
-    out.origins.push_back(std::move(item.origins));
-  }
-  return out;
-}
+  std::map<std::string, Item> m_items;
+  SourceListing m_out;
+  bool m_hid = false;  // a name of the next origin
+};
 
 // `path`, which has at least two components.
 RelPath without_first(const RelPath& path) {
@@ -140,7 +165,10 @@ bool SourceTree::begins_at(std::uint16_t origin, const RelPath& path) const {
 }
 
 // The name that was asked for; nothing if it is not there.
-Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Lister& lister) {
+Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Lister& lister,
+                                                         const scan::Lister::Hides& hides) {
+  const auto there = root.is_itself ? root.directory->stat() : root.directory->stat_at(*root.only);
+  if (there && hides({*root.only, there->type})) return scan::Listed();
   if (!root.is_itself) return lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get());
   scan::Listed listed;
   wire::Entry entry;
@@ -154,45 +182,50 @@ Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Liste
 
 // The root's listing: the named entries of some sources, the whole content of others.
 Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
-  std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  Merger merger;
+  const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
   bool any_empty = false;
   for (std::size_t i = 0; i < m_roots.size(); ++i) {
     Root& root = m_roots[i];
     const auto origin = static_cast<std::uint16_t>(i);
     if (!root.only) {
-      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get()));
-      any_empty |= listed.entries.empty();
-      parts.emplace_back(origin, std::move(listed));
+      NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get(), hides));
+      any_empty |= merger.add(origin, std::move(listed)) == Shows::nothing;
       continue;
     }
-    NB_TRY_ASSIGN(auto listed, list_one(root, lister));
+    NB_TRY_ASSIGN(auto listed, list_one(root, lister, hides));
     if (!listed) {
       listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
     }
-    parts.emplace_back(origin, std::move(*listed));
+    static_cast<void>(merger.add(origin, std::move(*listed)));
   }
-  SourceListing merged = merge(std::move(parts));
+  SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
   return merged;
 }
 
 Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::Lister& lister) {
   if (directory.path.is_root()) return list_root(lister);
-  std::vector<std::pair<std::uint16_t, scan::Listed>> parts;
+  if (m_roots.size() == 1) return list_alone(directory, lister);
+  Merger merger;
+  const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
   bool any_empty = false;
   for (const std::uint16_t origin : directory.origins) {
     NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(origin)));
-    any_empty |= listed.entries.empty() && begins_at(origin, directory.path);
-    parts.emplace_back(origin, std::move(listed));
+    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(origin), hides));
+    any_empty |= merger.add(origin, std::move(listed)) == Shows::nothing && begins_at(origin, directory.path);
   }
+  SourceListing merged = merger.finish();
+  merged.empty_source = any_empty;
+  return merged;
+}
+
+Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, scan::Lister& lister) {
+  const std::uint16_t origin = directory.origins.front();
+  NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
   SourceListing out;
-  if (m_roots.size() == 1) {
-    out.listed = std::move(parts.front().second);
-  } else {
-    out = merge(std::move(parts));
-  }
-  out.empty_source = any_empty;
+  NB_TRY_ASSIGN(out.listed, lister.read(*handle, directory.path, beside(origin)));
+  out.empty_source = out.listed.entries.empty() && begins_at(origin, directory.path);
   return out;
 }
 

@@ -88,7 +88,10 @@ class SourceTree {
   // Whether that source is this very directory.
   [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);
-  static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister);
+  static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister,
+                                                      const scan::Lister::Hides& hides);
+  // Of the only source.
+  Result<SourceListing> list_alone(const SourceDirectory& directory, scan::Lister& lister);
 
   std::vector<Root> m_roots;
   bool m_is_single_file = false;

@@ -390,6 +390,24 @@ class Killed(Case):
                 self.scenario.judge(target, "interrupted", "old")
 
 
+    def test_interrupt_in_the_middle_of_a_file(self) -> None:
+        """The file is not to blame: the run ends, and does not commit the rest."""
+        for point in ("session.source.range_sent=stop", "session.source.range_sent=error"):
+            with self.subTest(failpoint=point):
+                target = self.scenario.fresh()
+                run = self.scenario.start(target, {"client": point})
+                if point.endswith("stop"):
+                    self.assertTrue(wait_stopped(run.process.pid), "no file comes in pieces")
+                    run.kill(signal.SIGINT)
+                    run.kill(signal.SIGCONT)
+                outcome = run.wait()
+                if point.endswith("stop"):
+                    self.assertEqual(outcome.code, opt.INTERRUPTED, outcome.text)
+                self.assertNotIn(outcome.code, (0, opt.PARTIAL), outcome.text)
+                self.scenario.wait_for_server()
+                self.scenario.judge(target, point, "old")
+
+
 class Resume(Case):
     """A first push of many files, killed at 90 %: the rerun sends under 12 % of the bytes."""
 

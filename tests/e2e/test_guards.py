@@ -202,6 +202,34 @@ class Paths(Pushed):
         outcome = self.run_code(opt.PARTIAL, "push", f"{self.source}/", f"{other}/", self.dir / "both")
         self.assertIn(b"a: a directory in one source, not in another", outcome.stderr, outcome.text)
 
+    def test_hard_links_of_a_name_that_another_source_has(self) -> None:
+        """The second source's file of that name is not sent, so nothing may be linked to it."""
+        first, second, target = self.dir / "first", self.dir / "second", self.dir / "both"
+        for source in (first, second):
+            (source / "sub").mkdir(parents=True)
+            for name in ("a", "sub/a"):
+                (source / name).write_text(f"{name} of {source.name}\n")
+        os.link(second / "a", second / "g")
+        os.link(second / "a", second / "h")
+        os.link(second / "sub/a", second / "sub/g")
+        for command in (("push",), ("pull", *self.world.carrier_options("fake"))):
+            with self.subTest(command=command[0]):
+                if target.exists():
+                    remove_tree(target)
+                sources = [self.world.far(f"{each}/", "fake") if command[0] == "pull" else f"{each}/"
+                           for each in (first, second)]
+                for _ in range(2):
+                    self.run_ok(*command, *sources, target)
+                    for name, text in (("a", "a of first"), ("g", "a of second"), ("h", "a of second"),
+                                       ("sub/a", "sub/a of first"), ("sub/g", "sub/a of second")):
+                        self.assertEqual((target / name).read_text().strip(), text, name)
+                    self.assertEqual((target / "g").stat().st_ino, (target / "h").stat().st_ino)
+        # All its names are the other's: that is no empty source.
+        self.run_ok("push", f"{first}/", f"{second}/", self.dir / "again")
+        (second / "g").unlink(), (second / "h").unlink(), (second / "sub/g").unlink()
+        self.run_ok("push", "--delete", f"{first}/", f"{second}/", self.dir / "again")
+        self.assert_same_tree(first, self.dir / "again", ignore_root=True)
+
     def test_set_named_without_slash_is_read_whole(self) -> None:
         """A commit that was cut off there is finished before anything is read."""
         for name in ("a", "b", "c", "sub/e"):

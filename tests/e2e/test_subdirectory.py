@@ -173,6 +173,22 @@ class NewRoot(Inside):
         self.assertIn(b"new is a directory now", refused.stderr)
         self.assert_same_tree(self.source, self.pool / "new/source")
 
+    def test_a_set_was_made_meanwhile(self) -> None:
+        """What it lies in, or itself, is another set by the time of the lock."""
+        (self.pool / "inner").mkdir()
+        run, pid = self.stopped("push", f"{self.source}/", self.world.far(self.pool / "sub", "fake"),
+                                failpoint="session.sink.locked")
+        late = [self.world.spawn("push", "-v", "--wait", "60", self.source, self.pool / place)
+                for place in ("inner/new", "inner/")]
+        for each in late:
+            each.wait_for_message(b"waiting for the file set")
+        self.run_ok("init", self.pool / "inner")
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(run.wait().code, 0)
+        for each in late:
+            self.assertEqual(each.wait().code, opt.NESTED_SET)
+        self.assertEqual(os.listdir(self.pool / "inner"), [".nbackup"])
+
     def test_verify_finishes_the_commit_that_makes_it(self) -> None:
         ends = (f"{self.source}/", self.pool / "new")
         self.assertIn(b"nothing to compare with", self.run_code(opt.PATH, "verify", *ends).stderr)
