@@ -168,7 +168,9 @@ Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockN
     if (is_first && on_wait) on_wait("waiting for the file set, which is " + describe(holder));
     NB_TRY(pause(clock, go_on));
   }
-  NB_TRY(write_note(*file, note));
+  // On a full disk it goes without: what is to be done under the lock may be what makes room.
+  Status noted = write_note(*file, note);
+  if (!noted && noted.error().code != Errc::no_space) return tl::make_unexpected(std::move(noted).error());
   NB_FAILPOINT("txn.lock.taken");
   return file;
 }

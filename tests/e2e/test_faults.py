@@ -101,6 +101,22 @@ class FullDisk(Refusing):
                 self.new = tree.snapshot(self.source)
                 self.converge(root)
 
+    def test_stage_that_left_nothing_of_a_btrfs(self) -> None:
+        """There not even a byte can be written in place of another: what makes room must need none."""
+        reason = loopfs.missing("btrfs")
+        if reason:
+            self.skipTest(reason)
+        with loopfs.LoopFs(self.dir, "btrfs", 200, "small") as disk:
+            root = disk.mount / "set"
+            self.make_set(root)
+            (self.source / "huge").write_bytes(os.urandom(125_000_000))
+            # Where the manifest's shared memory gets no block, the kernel ends the server.
+            self.judge(root, self.push(root), (opt.IO, opt.PROTOCOL))
+            (self.source / "huge").unlink()
+            self.run_ok("recover", root)
+            self.new = tree.snapshot(self.source)
+            self.converge(root)
+
     def test_filled_up_at_each_phase(self) -> None:
         for kind in ("ext4", "tmpfs"):
             for point in self._points():
