@@ -16,7 +16,8 @@ std::size_t memory_of(const RelPath& path) {
 
 Result<std::optional<RelPath>> HardLinks::first_of(const fs::Stat& stat, const RelPath& path) {
   if (!is_member(stat)) return std::nullopt;
-  const InodeKey key{stat.device, stat.inode};
+  const auto seconds = static_cast<std::uint64_t>(stat.ctime.sec);
+  const InodeKey key{stat.device, stat.inode, seconds * 1'000'000'000U + stat.ctime.nsec};
   std::optional<RelPath> first;
   if (const auto found = m_first.find(key); found != m_first.end()) {
     first = found->second;

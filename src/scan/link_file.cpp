@@ -14,8 +14,8 @@ namespace {
 // 8 MiB of index: two million inodes have chains of two, a hundred million of a hundred.
 constexpr unsigned k_index_bits = 20;
 constexpr std::size_t k_tail_bytes = std::size_t{256} << 10;
-// previous:u64 device:u64 inode:u64 length:u32, then the path
-constexpr std::size_t k_head_bytes = 28;
+// previous:u64 device:u64 inode:u64 ctime:u64 length:u32, then the path
+constexpr std::size_t k_head_bytes = 36;
 // Most records are read at once.
 constexpr std::size_t k_guess_bytes = 256;
 
@@ -59,6 +59,7 @@ Status LinkFile::add(const InodeKey& key, const RelPath& path) {
   out.u64(newest);
   out.u64(key.device);
   out.u64(key.inode);
+  out.u64(key.ctime);
   out.u32(static_cast<std::uint32_t>(path.str().size()));
   out.raw(as_bytes(path.str()));
   newest = here + 1;
@@ -91,8 +92,9 @@ Result<std::optional<RelPath>> LinkFile::find(const InodeKey& key) const {
     NB_TRY_ASSIGN(next, in.u64());
     NB_TRY_ASSIGN(const std::uint64_t device, in.u64());
     NB_TRY_ASSIGN(const std::uint64_t inode, in.u64());
+    NB_TRY_ASSIGN(const std::uint64_t ctime, in.u64());
     NB_TRY_ASSIGN(const std::uint32_t length, in.u32());
-    if (key != InodeKey{device, inode}) continue;
+    if (key != InodeKey{device, inode, ctime}) continue;
     if (length > k_max_path_bytes) return in.bad("length of a path");
     std::string path(length, '\0');
     NB_TRY_ASSIGN(const std::size_t read, read_at(here + k_head_bytes, std::as_writable_bytes(std::span(path))));

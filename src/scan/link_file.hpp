@@ -18,6 +18,7 @@ namespace nb::scan {
 struct InodeKey {
   std::uint64_t device;
   std::uint64_t inode;
+  std::uint64_t ctime;  // any number made of it: an inode that was given away meanwhile is another one
   bool operator==(const InodeKey&) const = default;
 };
 

@@ -86,11 +86,12 @@ Status Lister::add(Reading& reading, const fs::Stat& stat, std::string_view name
   wire::Entry entry;
   entry.name = name;
   entry.type = stat.type;
-  // A path is made for those who need one, not for every file of a tree.
+  NB_TRY(fill(reading, stat, entry));
+  // Last: what gets no entry must not become the first of its group. A path is made for those who need one, not for
+  // every file of a tree.
   if (HardLinks::is_member(stat)) {
     NB_TRY_ASSIGN(entry.link_to, m_links.first_of(stat, path.child(name)));
   }
-  NB_TRY(fill(reading, stat, entry));
   const Status limited = limit_attributes(entry.meta);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.child(name).str() + limited.error().context});
   out.entries.push_back(std::move(entry));

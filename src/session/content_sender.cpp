@@ -42,6 +42,9 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed, Look loo
     return out;
   }
   NB_TRY_ASSIGN(out.stat, out.file->stat());
+  // The first of a group of hard links stands for all of it: another file of its name is none of theirs.
+  const bool is_other = out.stat.inode != listed.stat.inode || out.stat.device != listed.stat.device;
+  if (is_other && scan::HardLinks::is_member(listed.stat)) return fail(Errc::changed, "");
   out.newer = !fs::is_same_state(out.stat, listed.stat);
   if (!out.newer) {
     out.meta = listed.entry.meta;
@@ -66,7 +69,7 @@ Status ContentSender::send(const wire::FileKey& key, const Listed& listed, const
     auto file = open(listed, attempt == 0 ? Look::after_reading : Look::before_and_after);
     if (!file) {
       Error error = file.error();
-      error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
+      if (error.code != Errc::changed) error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
       return give_up(key, std::move(error), path);
     }
     NB_TRY_ASSIGN(const Attempt outcome, try_once(key, *file, basis));

@@ -80,6 +80,7 @@ class Sink {
   Status make_links();
   [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
   Status make_link(const PendingLink& link);
+  Result<bool> is_here_already(const PendingLink& link);
   Status check_deletions() const;
   Status commit();
   void report_progress();
@@ -131,6 +132,8 @@ class Sink {
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
+  Result<bool> is_hidden(const SinkDirectory& directory, const std::string& name);
+  Status refuse_hidden(const SinkDirectory& directory, const wire::Entry& entry, bool shared);
   bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;
   Status drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool shared);
 
@@ -199,7 +202,7 @@ class Sink {
 
   // --- sink_delta.cpp: contents that come as what differs from a basis
   Status offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
-  Result<std::optional<BasisFile>> find_begun(const RelPath& path);
+  Result<std::optional<BasisFile>> find_begun(const RelPath& path, bool in_live);
   Status put_begun_aside(fs::Directory& directory, const std::string& name, const RelPath& path);
   Status log_begun(const ExpectedFile& file);
   Status on_signature_request(const wire::SignatureRequest& message);

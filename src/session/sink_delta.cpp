@@ -12,11 +12,12 @@ constexpr std::uint64_t k_resumable_bytes = std::uint64_t{1} << 20;
 }  // namespace
 
 // What an interrupted run has of that content.
-Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path) {
+Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path, bool in_live) {
   const auto aside = m_begun.find(path);
   if (aside != m_begun.end()) return m_bases->offer_begun(path, aside->second);
   NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
-  if (!record || !record->is_partial) return std::nullopt;
+  const bool is_file = record && !record->is_tree && (record->is_partial || in_live);
+  if (!is_file) return std::nullopt;
   return m_bases->offer_begun(path, record->slot);
 }
 
@@ -44,7 +45,7 @@ Status Sink::log_begun(const ExpectedFile& file) {
 // Small files are not worth a question; they ride whole.
 Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
   if (entry.type != fs::FileType::regular || entry.size <= hash::k_block_bytes) return {};
-  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path)));
+  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path), file.in_live));
   const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
                          present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file) &&
                          !m_damage.has(*present);

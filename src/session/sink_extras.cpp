@@ -92,7 +92,7 @@ Result<bool> Sink::open_up_path(const RelPath& path) {
   const bool is_told = m_closed.contains(in_set);
   NB_TRY_ASSIGN(const bool may, open_up_in_set(in_set));
   if (!may && !is_told) {
-    m_reporter.problem({Errc::not_permitted, 0, path.str() + "/ at the destination: owned by someone else"});
+    m_reporter.problem({Errc::not_permitted, 0, path.str() + "/ at the destination: of another owner or group"});
   }
   return may;
 }
@@ -103,7 +103,7 @@ Result<bool> Sink::open_up_in_set(const RelPath& path) {
   const auto known = m_closed.find(path);
   if (known != m_closed.end()) return known->second;
   NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
-  const bool may = m_stager->may_change(stat);
+  const bool may = m_stager->may_open_up(stat);
   m_closed.emplace(path, may);
   if (!may) return false;
   NB_TRY(m_target.transaction->add(txn::OpenUp{path, txn::ident_of(stat), stat.mode, stat.mode | 0700}));

@@ -119,7 +119,8 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
     directory.directories.push_back(entry.name);
     if (!here || here->stat.type != fs::FileType::directory) directory.touched = true;
   } else if (!here) {
-    done = on_new(directory, entry, shared);
+    NB_TRY_ASSIGN(const bool hidden, is_hidden(directory, entry.name));
+    done = hidden ? refuse_hidden(directory, entry, shared) : on_new(directory, entry, shared);
   } else {
     done = on_present(directory, entry, shared, *here);
   }
@@ -148,6 +149,21 @@ Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool
   return {};
 }
 
+// Whether something is here under that name that the rules exclude, as a directory where the source has a file.
+Result<bool> Sink::is_hidden(const SinkDirectory& directory, const std::string& name) {
+  const bool any_rules = m_options.rules != nullptr && !m_options.rules->empty();
+  if (!any_rules || directory.location.where != Where::live) return false;
+  NB_TRY_ASSIGN(const fs::Directory* const dir, live(directory.path));
+  return !m_names->may_fold(*dir) && dir->stat_at(name).has_value();
+}
+
+Status Sink::refuse_hidden(const SinkDirectory& directory, const wire::Entry& entry, bool shared) {
+  const RelPath path = directory.path.child(entry.name);
+  if (shared) m_stand_ins[path] = std::nullopt;
+  m_reporter.problem({Errc::exists, 0, path.str() + " at the destination, where the name is excluded"});
+  return {};
+}
+
 Status Sink::on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
   ++m_result.files_new;
   item(item_new(entry.type, m_options.direction, entry.link_to.has_value()), directory.path.child(entry.name),
@@ -169,6 +185,11 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   Difference d = compare_entries(entry, here.entry);
   // The first member may have been staged anew while this one looks as it did: they must stay together.
   if (entry.link_to && !d.links && m_shared.contains(*entry.link_to)) d.links = true;
+  // The same file here, and the first member was not found to differ: it was not announced, or could not be planned.
+  if (commits() && entry.link_to && !d.links && d.any() && needs_content(entry, d)) {
+    m_stand_ins.try_emplace(*entry.link_to, std::nullopt);
+    d.links = true;
+  }
   // Otherwise what is done to the first member is done to this one.
   if (entry.link_to && !d.links) {
     if (d.any() && commits()) m_beside->copy(*entry.link_to, directory.path.child(entry.name));

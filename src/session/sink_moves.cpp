@@ -11,12 +11,13 @@ bool Sink::takes_all() { return !m_mover || !m_bases->knows_listings(); }
 // What is asked of the source about a directory that is new here.
 wire::ReplyKind Sink::reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory) {
   const bool adopted = directory.location.adopted;
-  if (takes_all()) return adopted ? wire::ReplyKind::list : wire::ReplyKind::all;
+  // What an interrupted run has staged is kept where its content is what the source has now.
+  if (takes_all()) return adopted ? wire::ReplyKind::list_digests : wire::ReplyKind::all;
   if (message.entries > 0 && message.flags == 0) {
     directory.moved_from = m_mover->find_directory(message.digest);
   }
   if (directory.moved_from) return wire::ReplyKind::list_digests;
-  return adopted ? wire::ReplyKind::list : wire::ReplyKind::here;
+  return adopted ? wire::ReplyKind::list_digests : wire::ReplyKind::here;
 }
 
 // Of what cannot be made here. Only a source that was told to send all below does so.

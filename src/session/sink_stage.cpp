@@ -48,7 +48,8 @@ Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, cons
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, file.path);
     if (leader != file.path) {
-      m_links.push_back({file.path, leader, file.spot, file.in_live, file.replaced});
+      m_links.push_back({file.path, leader, file.spot, file.in_live, file.replaced, entry.type, entry.size,
+                         entry.meta.mtime, entry.content});
       return {};
     }
     file.shared = true;
@@ -76,6 +77,9 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(set_path(path)));
   const bool is_whole_file = record && !record->is_tree && !record->is_partial;
   if (!is_whole_file || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
+  // Nothing of it was ever committed, so size and time alone do not make it what the source has now. Where the digest is
+  // not known, a large file becomes the basis of a delta.
+  if (entry.content != record->digest) return false;
   Spot spot;
   spot.slot = record->slot;
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
@@ -116,7 +120,9 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
     if (good) {
       NB_TRY_ASSIGN(const auto file, dir->open_file(entry.name, fs::OpenMode::read));
       NB_TRY_ASSIGN(const hash::Digest digest, scan::content_digest(*file, entry.size, *m_options.secret));
-      good = digest == record->digest;
+      good = digest == record->digest && entry.content == digest;
+      // It may resemble what the source has now.
+      begun = !good && entry.size > hash::k_block_bytes;
     }
   }
   if (!good) {

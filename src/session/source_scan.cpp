@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source, part three: the walk. Directories are read and announced, and the sink's answers to them are met.
+#include <algorithm>
+
 #include "base/failpoint.hpp"
 #include "session/source.hpp"
 
@@ -46,7 +48,10 @@ Status Source::scan_next() {
 
 // A directory that cannot be read is announced as partial and empty, with the metadata its parent saw.
 Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64_t& flags) {
-  auto listing = m_tree.list(directory, m_lister);
+  // What is not entered has no part in groups of hard links.
+  std::optional<scan::Lister> passing;
+  if ((flags & wire::k_directory_foreign) != 0) passing.emplace(m_options.lister);
+  auto listing = m_tree.list(directory, passing ? *passing : m_lister);
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
     Error error = listing.error();
@@ -76,10 +81,19 @@ void Source::push_children(const SourceDirectory& directory, const SourceListing
   for (std::size_t i = entries.size(); i-- > 0;) {
     if (entries[i].type != fs::FileType::directory) continue;
     const fs::Stat& stat = listing.listed.stats[i];
-    // Below the root, whose entries may come from anywhere, a mount point tells itself.
-    const bool is_named = directory.path.is_root() && m_tree.implied_root();
-    const bool is_mount = directory.path.is_root() ? stat.mount_root && !is_named : stat.device != parent_device;
-    m_walk.push_back({directory.path.child(entries[i].name), listing.origin(i), is_mount, stat});
+    Origins origins = listing.origin(i);
+    bool is_mount = stat.device != parent_device;
+    if (!listing.mounted.empty()) {
+      const Origins& mounted = listing.mounted[i];
+      const auto has_mount = [&mounted](std::uint16_t each) {
+        return std::find(mounted.begin(), mounted.end(), each) != mounted.end();
+      };
+      // Where only some of the sources have a mount point there, it is they that are not entered.
+      const bool drops = m_options.one_file_system && mounted.size() < origins.size();
+      if (drops) std::erase_if(origins, has_mount);
+      is_mount = has_mount(origins.front());
+    }
+    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_mount, stat});
   }
 }
 

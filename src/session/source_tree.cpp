@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <set>
 
 namespace nb::session {
 namespace {
@@ -20,7 +22,11 @@ class Merger {
   // first of a group of hard links it would stand for a file that is never sent.
   bool hides(const fs::NamedType& name) {
     const auto it = m_items.find(name.name);
-    if (it == m_items.end()) return false;
+    if (it == m_items.end()) {
+      m_seen.push_back(name.name);
+      m_hid |= m_unread.contains(name.name);
+      return m_unread.contains(name.name);
+    }
     const bool was_directory = it->second.entry.type == fs::FileType::directory;
     const bool is_directory = name.type == fs::FileType::directory;
     // As with two files of one name the first counts; but here a whole tree may stay behind.
@@ -32,8 +38,14 @@ class Merger {
     return hidden;
   }
 
-  // After hides() was asked for each name of it.
-  Shows add(std::uint16_t origin, scan::Listed listed) {
+  // One origin's listing could not be had.
+  void miss(Error error) {
+    m_out.listed.problems.push_back(std::move(error));
+    m_out.listed.partial = true;
+  }
+
+  // After hides() was asked for each name of it. `is_mount`: of what it has there.
+  Shows add(std::uint16_t origin, scan::Listed listed, const std::function<bool(const fs::Stat&)>& is_mount) {
     const bool is_empty = listed.entries.empty() && !m_hid;
     scan::Listed& all = m_out.listed;
     if (!all.own) all.own = std::move(listed.own);
@@ -43,9 +55,16 @@ class Merger {
     for (std::size_t i = 0; i < listed.entries.size(); ++i) {
       std::string name = listed.entries[i].name;
       const auto [it, is_new] =
-          m_items.try_emplace(std::move(name), Item{std::move(listed.entries[i]), listed.stats[i], {}});
+          m_items.try_emplace(std::move(name), Item{std::move(listed.entries[i]), listed.stats[i], {}, {}});
       it->second.origins.push_back(origin);
+      if (it->second.entry.type == fs::FileType::directory && is_mount(listed.stats[i])) {
+        it->second.mounted.push_back(origin);
+      }
     }
+    for (std::string& name : m_seen) {
+      if (!m_items.contains(name)) m_unread.insert(std::move(name));
+    }
+    m_seen.clear();
     m_hid = false;
     return is_empty ? Shows::nothing : Shows::something;
   }
@@ -55,6 +74,7 @@ class Merger {
       m_out.listed.entries.push_back(std::move(item.entry));
       m_out.listed.stats.push_back(item.stat);
       m_out.origins.push_back(std::move(item.origins));
+      m_out.mounted.push_back(std::move(item.mounted));
     }
     return std::move(m_out);
   }
@@ -64,10 +84,13 @@ class Merger {
     wire::Entry entry;
     fs::Stat stat;
     Origins origins;
+    Origins mounted;
   };
   std::map<std::string, Item> m_items;
   SourceListing m_out;
-  bool m_hid = false;  // a name of the next origin
+  std::vector<std::string> m_seen;  // names of the next origin
+  bool m_hid = false;               // one of these
+  std::set<std::string> m_unread;   // names that an earlier origin has and could not tell of
 };
 
 // `path`, which has at least two components.
@@ -190,14 +213,16 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
     const auto origin = static_cast<std::uint16_t>(i);
     if (!root.only) {
       NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get(), hides));
-      any_empty |= merger.add(origin, std::move(listed)) == Shows::nothing;
+      const auto is_mount = [](const fs::Stat& stat) { return stat.mount_root; };
+      any_empty |= merger.add(origin, std::move(listed), is_mount) == Shows::nothing;
       continue;
     }
     NB_TRY_ASSIGN(auto listed, list_one(root, lister, hides));
     if (!listed) {
       listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
     }
-    static_cast<void>(merger.add(origin, std::move(*listed)));
+    // What is named is meant, mounted or not.
+    static_cast<void>(merger.add(origin, std::move(*listed), [](const fs::Stat&) { return false; }));
   }
   SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
@@ -210,14 +235,31 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
   Merger merger;
   const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
   bool any_empty = false;
+  std::size_t missed = 0;
   for (const std::uint16_t origin : directory.origins) {
-    NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
-    NB_TRY_ASSIGN(scan::Listed listed, lister.read(*handle, directory.path, beside(origin), hides));
-    any_empty |= merger.add(origin, std::move(listed)) == Shows::nothing && begins_at(origin, directory.path);
+    std::uint64_t device = 0;
+    auto listed = list_of(origin, directory.path, lister, hides, device);
+    if (!listed) {
+      if (++missed == directory.origins.size()) return tl::make_unexpected(std::move(listed).error());
+      const Errc code = listed.error().code == Errc::not_found ? Errc::vanished : Errc::unreadable;
+      merger.miss({code, listed.error().sys_errno, directory.path.str() + "/ in " + m_roots[origin].path});
+      continue;
+    }
+    const auto is_mount = [device](const fs::Stat& stat) { return stat.device != device; };
+    const Shows shows = merger.add(origin, std::move(*listed), is_mount);
+    any_empty |= shows == Shows::nothing && begins_at(origin, directory.path);
   }
   SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
   return merged;
+}
+
+Result<scan::Listed> SourceTree::list_of(std::uint16_t origin, const RelPath& path, scan::Lister& lister,
+                                         const scan::Lister::Hides& hides, std::uint64_t& device) {
+  NB_TRY_ASSIGN(fs::Directory * handle, at(origin, path));
+  NB_TRY_ASSIGN(const fs::Stat stat, handle->stat());
+  device = stat.device;
+  return lister.read(*handle, path, beside(origin), hides);
 }
 
 Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, scan::Lister& lister) {

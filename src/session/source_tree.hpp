@@ -30,6 +30,7 @@ struct SourceListing {
   scan::Listed listed;                   // merged
   bool empty_source = false;             // one of the sources begins here and has nothing
   std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
+  std::vector<Origins> mounted;          // of each directory, beside origins: those that have a mount point there
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
 
@@ -74,6 +75,7 @@ class SourceTree {
   // Where trouble that shows while the tree is read is noted; told at the end.
   [[nodiscard]] const std::shared_ptr<std::vector<Error>>& trouble() const { return m_trouble; }
 
+  // An origin that cannot be read is a problem, and the listing is partial then; an error if none can.
   Result<SourceListing> list(const SourceDirectory& directory, scan::Lister& lister);
   // The file `name` of `directory` from the first of `origins`.
   Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);
@@ -90,6 +92,9 @@ class SourceTree {
   Result<SourceListing> list_root(scan::Lister& lister);
   static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister,
                                                       const scan::Lister::Hides& hides);
+  // One origin's directory; `device`: the file system it lies on.
+  Result<scan::Listed> list_of(std::uint16_t origin, const RelPath& path, scan::Lister& lister,
+                               const scan::Lister::Hides& hides, std::uint64_t& device);
   // Of the only source.
   Result<SourceListing> list_alone(const SourceDirectory& directory, scan::Lister& lister);
 

@@ -113,7 +113,7 @@ Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const 
 bool Stager::needs_placeholder(const wire::Entry& entry) const {
   if (::geteuid() == 0) return false;
   const fs::Owner& owner = entry.meta.owner;
-  return owner.uid != ::geteuid() || std::find(m_groups.begin(), m_groups.end(), owner.gid) == m_groups.end();
+  return owner.uid != ::geteuid() || !is_own_group(owner.gid);
 }
 
 Result<StagedNode> Stager::make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path) {
@@ -274,6 +274,16 @@ Result<fs::Metadata> Stager::literal_for(fs::FileType type, const fs::Metadata& 
 }
 
 bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
+
+bool Stager::may_open_up(const fs::Stat& stat) const {
+  constexpr std::uint32_t k_set_group_id = 02000;
+  const bool keeps_bit = ::geteuid() == 0 || (stat.mode & k_set_group_id) == 0 || is_own_group(stat.owner.gid);
+  return may_change(stat) && keeps_bit;
+}
+
+bool Stager::is_own_group(std::uint32_t gid) const {
+  return std::find(m_groups.begin(), m_groups.end(), gid) != m_groups.end();
+}
 
 Status Stager::check_space() {
   NB_TRY_ASSIGN(const fs::Space space, m_set.control().space());

@@ -89,6 +89,10 @@ class Stager {
   // This process may change the metadata of such a live file.
   [[nodiscard]] static bool may_change(const fs::Stat& stat);
 
+  // It may make such a live directory writable for a while. A group that this process is not in would lose its
+  // set-group-id bit with the first change of mode.
+  [[nodiscard]] bool may_open_up(const fs::Stat& stat) const;
+
   // Watches the free space; Errc::no_space while there is still a reserve.
   Status check_space();
   // How much may be written between two of these: half of what must stay free.
@@ -100,6 +104,7 @@ class Stager {
   [[nodiscard]] Inherits inherits(const Spot& spot) const;
   Result<StagedNode> settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits);
   [[nodiscard]] bool needs_placeholder(const wire::Entry& entry) const;
+  [[nodiscard]] bool is_own_group(std::uint32_t gid) const;
   Result<StagedNode> make_placeholder(const Spot& spot, const wire::Entry& entry, const std::string& path);
   void note(const fs::Kept& kept, fs::FileType actual, const std::string& path);
   Result<StagedNode> linked(const Spot& spot);
