@@ -77,10 +77,7 @@ class Sink {
   Status on_scan_end(const wire::ScanEnd& message);
   [[nodiscard]] bool is_complete() const;
   Result<wire::RunResult> finish();
-  Status make_links();
   [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
-  Status make_link(const PendingLink& link);
-  Result<bool> is_here_already(const PendingLink& link);
   Status check_deletions() const;
   Status commit();
   void report_progress();
@@ -114,6 +111,11 @@ class Sink {
   void spoil_damaged(scan::Listed& listed) const;
   Result<fs::Directory*> live(const RelPath& path) { return live_in_set(set_path(path)); }
   Result<fs::Directory*> live_in_set(const RelPath& path);
+
+  // --- sink_links.cpp: hard links
+  Status make_links();
+  Status make_link(const PendingLink& link);
+  Result<bool> is_here_already(const PendingLink& link);
 
   // --- sink_root.cpp: a root inside of the set
   Status locate_root(SinkDirectory& directory);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sink, part eleven: hard links, made when everything else is staged.
+#include "session/sink.hpp"
+
+namespace nb::session {
+
+Status Sink::make_link(const PendingLink& link) {
+  const auto leader = m_shared.find(link.leader);
+  if (leader != m_shared.end() && !leader->second) {
+    m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + ")"});
+    return {};
+  }
+  if (leader == m_shared.end()) {
+    NB_TRY_ASSIGN(const bool is_it, is_here_already(link));
+    if (!is_it) {
+      m_reporter.problem(
+          {Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + ", which was not sent)"});
+      return {};
+    }
+  }
+  auto made = leader != m_shared.end() ? m_stager->link_staged(*leader->second, link.spot)
+                                       : m_stager->link_live(set_path(link.leader), link.spot);
+  if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
+  m_beside->copy(link.leader, link.path);
+  if (!link.in_live) return {};
+  return add_place(link.path, link.spot, *made, link.replaced);
+}
+
+// Whether the live file of the leader's name is what the source has. It is, unless the source has listed the name and
+// could not announce it.
+Result<bool> Sink::is_here_already(const PendingLink& link) {
+  const auto parent = live(link.leader.parent());
+  if (!parent && concerns_one_path(parent.error())) return false;
+  NB_TRY(parent);
+  NB_TRY_ASSIGN(const auto found, m_lister.read_one(**parent, link.leader.parent(), link.leader.name(), beside()));
+  if (!found || found->entries.empty()) return false;
+  const wire::Entry& entry = found->entries.front();
+  const bool same_time = entry.meta.mtime == link.mtime;
+  const bool same_content = entry.content && link.content ? entry.content == link.content : same_time;
+  return entry.type == link.type && entry.size == link.size && same_content;
+}
+
+Status Sink::make_links() {
+  for (const PendingLink& link : m_links) NB_TRY(make_link(link));
+  return {};
+}
+
+}  // namespace nb::session
