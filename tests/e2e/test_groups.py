@@ -30,6 +30,7 @@ class Small(Case):
         """A push that stands there; the far end goes on."""
         run = self.world.spawn("push", *self.world.carrier_options("fake", self.world.server()), *options,
                                f"{self.source}/", f"nbtest:{self.sink}", failpoint=failpoint)
+        self.addCleanup(run.kill)  # if it has not ended: one that stands would stay
         self.assertTrue(wait_stopped(run.process.pid), f"never at {failpoint}")
         return run
 

@@ -3,6 +3,7 @@
 which are not transferred, keep their times in the generations before."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -18,6 +19,11 @@ from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running, remove_
 
 PLANNED = "session.sink.planned=abort"
 LONG_AGO_NS = 1_000_000_000_000_000_001
+
+
+def let_go(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 class Inside(Case):
@@ -50,6 +56,7 @@ class Inside(Case):
         server = self.world.server(f"{failpoint}=stop")
         run = self.world.spawn(command[0], *self.world.carrier_options("fake", server), *command[1:])
         pid = self.world.server_pid()
+        self.addCleanup(let_go, pid)  # a test that fails leaves nothing that stands
         self.assertTrue(wait_stopped(pid))
         return run, pid
 
