@@ -31,6 +31,7 @@ void normalise(wire::Entry& entry) {
 
 Result<fs::Metadata> Lister::own_metadata(Reading& reading) const {
   NB_TRY_ASSIGN(reading.stat, reading.directory.stat());
+  reading.out.device = reading.stat.device;
   NB_TRY_ASSIGN(fs::Xattrs xattrs, reading.directory.xattrs());
   xattrs = with_aside(std::move(xattrs), reading.aside, reading.path, reading.stat.type);
   return meant_under(m_options.view, reading.stat, std::move(xattrs)).meta;

@@ -38,6 +38,7 @@ struct ListerOptions {
 
 struct Listed {
   std::optional<fs::Metadata> own;   // of the directory; absent where only names in it were asked for
+  std::uint64_t device = 0;          // with `own`: the file system that the directory lies on
   std::vector<wire::Entry> entries;  // sorted by name
   std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
   std::vector<std::string> vanished; // paths that were gone between the list of names and the look at them

@@ -2,8 +2,8 @@
 #include "session/set_writer.hpp"
 
 #include "base/random.hpp"
-#include "session/source_setup.hpp"
 #include "session/set_path.hpp"
+#include "session/source_setup.hpp"
 #include "txn/transaction.hpp"
 
 namespace nb::session {

@@ -6,20 +6,15 @@ namespace nb::session {
 
 Status Sink::make_link(const PendingLink& link) {
   const auto leader = m_shared.find(link.leader);
-  if (leader != m_shared.end() && !leader->second) {
-    m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + ")"});
+  const bool is_live = leader == m_shared.end();
+  NB_TRY_ASSIGN(const bool is_good, is_live ? is_here_already(link) : Result<bool>(leader->second.has_value()));
+  if (!is_good) {
+    const std::string why = is_live ? ", which was not sent)" : ")";
+    m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + why});
     return {};
   }
-  if (leader == m_shared.end()) {
-    NB_TRY_ASSIGN(const bool is_it, is_here_already(link));
-    if (!is_it) {
-      m_reporter.problem(
-          {Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + ", which was not sent)"});
-      return {};
-    }
-  }
-  auto made = leader != m_shared.end() ? m_stager->link_staged(*leader->second, link.spot)
-                                       : m_stager->link_live(set_path(link.leader), link.spot);
+  auto made = is_live ? m_stager->link_live(set_path(link.leader), link.spot)
+                      : m_stager->link_staged(*leader->second, link.spot);
   if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
   m_beside->copy(link.leader, link.path);
   if (!link.in_live) return {};

@@ -34,7 +34,9 @@ Status Sink::stage_root(SinkDirectory& directory, const fs::Directory& parent) {
   const Status name = m_names->check_new(base);
   if (!name) return wrap(name.error(), base.str() + " in the file set");
   NB_TRY_ASSIGN(const bool may, open_up_in_set(base.parent()));
-  if (!may) return fail(Errc::not_permitted, base.str() + " in the file set: what would hold it is of another owner or group");
+  if (!may) {
+    return fail(Errc::not_permitted, base.str() + " in the file set: what would hold it is of another owner or group");
+  }
   if ((directory.flags & wire::k_directory_implied) != 0) {
     NB_TRY_ASSIGN(m_root_metadata, m_stager->default_metadata(parent));
   }

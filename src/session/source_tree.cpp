@@ -21,19 +21,7 @@ class Merger {
   // Whether `name`, of the next origin, gives way to that of an earlier one. It must do so before it is looked at: as the
   // first of a group of hard links it would stand for a file that is never sent.
   bool hides(const fs::NamedType& name) {
-    const auto it = m_items.find(name.name);
-    if (it == m_items.end()) {
-      m_seen.push_back(name.name);
-      m_hid |= m_unread.contains(name.name);
-      return m_unread.contains(name.name);
-    }
-    const bool was_directory = it->second.entry.type == fs::FileType::directory;
-    const bool is_directory = name.type == fs::FileType::directory;
-    // As with two files of one name the first counts; but here a whole tree may stay behind.
-    if (was_directory != is_directory) {
-      m_out.listed.problems.push_back({Errc::exists, 0, name.name + ": a directory in one source, not in another"});
-    }
-    const bool hidden = !was_directory || !is_directory;
+    const bool hidden = gives_way(name);
     m_hid |= hidden;
     return hidden;
   }
@@ -80,6 +68,21 @@ class Merger {
   }
 
  private:
+  bool gives_way(const fs::NamedType& name) {
+    const auto it = m_items.find(name.name);
+    if (it == m_items.end()) {
+      m_seen.push_back(name.name);
+      return m_unread.contains(name.name);
+    }
+    const bool was_directory = it->second.entry.type == fs::FileType::directory;
+    const bool is_directory = name.type == fs::FileType::directory;
+    // As with two files of one name the first counts; but here a whole tree may stay behind.
+    if (was_directory != is_directory) {
+      m_out.listed.problems.push_back({Errc::exists, 0, name.name + ": a directory in one source, not in another"});
+    }
+    return !was_directory || !is_directory;
+  }
+
   struct Item {
     wire::Entry entry;
     fs::Stat stat;
@@ -237,15 +240,14 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
   bool any_empty = false;
   std::size_t missed = 0;
   for (const std::uint16_t origin : directory.origins) {
-    std::uint64_t device = 0;
-    auto listed = list_of(origin, directory.path, lister, hides, device);
+    auto listed = list_of(origin, directory.path, lister, hides);
     if (!listed) {
       if (++missed == directory.origins.size()) return tl::make_unexpected(std::move(listed).error());
       const Errc code = listed.error().code == Errc::not_found ? Errc::vanished : Errc::unreadable;
       merger.miss({code, listed.error().sys_errno, directory.path.str() + "/ in " + m_roots[origin].path});
       continue;
     }
-    const auto is_mount = [device](const fs::Stat& stat) { return stat.device != device; };
+    const auto is_mount = [device = listed->device](const fs::Stat& stat) { return stat.device != device; };
     const Shows shows = merger.add(origin, std::move(*listed), is_mount);
     any_empty |= shows == Shows::nothing && begins_at(origin, directory.path);
   }
@@ -255,18 +257,15 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
 }
 
 Result<scan::Listed> SourceTree::list_of(std::uint16_t origin, const RelPath& path, scan::Lister& lister,
-                                         const scan::Lister::Hides& hides, std::uint64_t& device) {
+                                         const scan::Lister::Hides& hides) {
   NB_TRY_ASSIGN(fs::Directory * handle, at(origin, path));
-  NB_TRY_ASSIGN(const fs::Stat stat, handle->stat());
-  device = stat.device;
   return lister.read(*handle, path, beside(origin), hides);
 }
 
 Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, scan::Lister& lister) {
   const std::uint16_t origin = directory.origins.front();
-  NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory.path));
   SourceListing out;
-  NB_TRY_ASSIGN(out.listed, lister.read(*handle, directory.path, beside(origin)));
+  NB_TRY_ASSIGN(out.listed, list_of(origin, directory.path, lister, {}));
   out.empty_source = out.listed.entries.empty() && begins_at(origin, directory.path);
   return out;
 }

@@ -92,9 +92,9 @@ class SourceTree {
   Result<SourceListing> list_root(scan::Lister& lister);
   static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister,
                                                       const scan::Lister::Hides& hides);
-  // One origin's directory; `device`: the file system it lies on.
+  // One origin's directory.
   Result<scan::Listed> list_of(std::uint16_t origin, const RelPath& path, scan::Lister& lister,
-                               const scan::Lister::Hides& hides, std::uint64_t& device);
+                               const scan::Lister::Hides& hides);
   // Of the only source.
   Result<SourceListing> list_alone(const SourceDirectory& directory, scan::Lister& lister);
 

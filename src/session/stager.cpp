@@ -18,6 +18,7 @@ constexpr std::string_view k_default_acl = "system.posix_acl_default";
 constexpr std::string_view k_access_acl = "system.posix_acl_access";
 constexpr std::uint32_t k_staging_mode = 0700;
 constexpr std::uint32_t k_owner_may = 0600;
+constexpr std::uint32_t k_set_group_id = 02000;
 
 // What a file may have from the start: nobody else gets into the stage. Its owner must be able to work on it, and set-id
 // bits come after the owner.
@@ -144,7 +145,6 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
 }
 
 Result<fs::Metadata> Stager::default_metadata(const fs::Directory& parent) {
-  constexpr std::uint32_t k_set_group_id = 02000;
   NB_TRY_ASSIGN(const fs::Stat above, parent.stat());
   NB_TRY_ASSIGN(const fs::Xattrs theirs, parent.xattrs());
   fs::Directory& slots = m_transaction.slots();
@@ -276,7 +276,6 @@ Result<fs::Metadata> Stager::literal_for(fs::FileType type, const fs::Metadata& 
 bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
 
 bool Stager::may_open_up(const fs::Stat& stat) const {
-  constexpr std::uint32_t k_set_group_id = 02000;
   const bool keeps_bit = ::geteuid() == 0 || (stat.mode & k_set_group_id) == 0 || is_own_group(stat.owner.gid);
   return may_change(stat) && keeps_bit;
 }

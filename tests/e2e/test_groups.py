@@ -162,9 +162,6 @@ class SeveralFileSystems(Small):
         (self.source / "m").mkdir()
         (other / "m").mkdir()
         (other / "m/plain").write_text("plain")
-        inside = self.dir / "inside"
-        inside.mkdir()
-        (inside / "mounted").write_text("mounted")
         small = loopfs.Tmpfs(self.source / "m", 1)
         self.addCleanup(small.close)
         (small.mount / "mounted").write_text("mounted")

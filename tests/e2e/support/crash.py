@@ -102,8 +102,7 @@ class Scenario:
         else:
             outcome = self.start(target).wait()
             self.case.assertEqual(outcome.code, 0, f"{note}: rerun\n{outcome.text}")
-        self.case.assert_same_tree(self.new, target, f"{note}: after the rerun",
-                                   ignore_root=self.own_root() or bool(self.below))
+        self.case.assert_same_tree(self.new, target, f"{note}: after the rerun", ignore_root=self.own_new_root())
         if self.below:
             self.judge_first_generation(target, note)
         if self.leaves_no_set():
@@ -133,7 +132,7 @@ class Scenario:
     def state_of(self, target: Path, note: str) -> str:
         """'old', 'new', or a failed test."""
         have = tree.snapshot(target, keep=lambda path: path != NEW_CONTROL) if target.exists() else {}
-        to_new = tree.compare(self.new, have, ignore_root=self.own_root() or bool(self.below))
+        to_new = tree.compare(self.new, have, ignore_root=self.own_new_root())
         if not to_new:
             return "new"
         to_old = tree.compare(self.old, have, ignore_root=self.own_root())
@@ -144,6 +143,10 @@ class Scenario:
     def own_root(self) -> bool:
         """Whether the root's own time may differ: it changes when .nbackup comes and goes."""
         return self.base is None or self.leaves_no_set()
+
+    def own_new_root(self) -> bool:
+        """The same of the new state, where the root also is not the source's when a part is pushed."""
+        return self.own_root() or bool(self.below)
 
     def leaves_no_set(self) -> bool:
         return self.operation in ("pull", "restore")
