@@ -22,8 +22,8 @@ constexpr std::string_view k_prune_options =
     "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --damaged "
     "--dry-run --json --quiet --verbose --wait --wait-readers";
 constexpr std::string_view k_policy_options =
-    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --default --json "
-    "--quiet --wait";
+    "--keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within "
+    "--max-delete --default --json --quiet --wait";
 
 constexpr std::string_view k_scrub_options = "--bwlimit --json --part --quiet --time";
 

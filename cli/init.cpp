@@ -26,17 +26,17 @@ void warn_if_nested(const std::string& path) {
 }
 
 // Returns the new set's UUID as text.
-Result<std::string> make_set(const std::string& path, const std::optional<txn::RetentionPolicy>& policy, Clock& clock) {
+Result<std::string> make_set(const std::string& path, const Settings& settings, Clock& clock) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno("mkdir " + path);
   warn_if_nested(path);
   NB_TRY_ASSIGN(auto root, fs::open_user_directory(path));
   NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::generate());
   auto set = txn::FileSet::create(std::move(root), txn::Lifetime::permanent, secret);
   if (!set) return wrap(std::move(set).error(), path);
-  if (policy) {
+  if (names_policy(settings)) {
     const txn::LockNote note = txn::lock_note_of_this_process(client_name(), {}, clock);
     NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(**set, note, std::chrono::seconds(0), clock));
-    NB_TRY(txn::write_policy(**set, *lock, policy));
+    NB_TRY(txn::write_policy(**set, *lock, changed_policy({}, settings)));
   }
   return txn::id_text((*set)->format().uuid);
 }
@@ -44,12 +44,12 @@ Result<std::string> make_set(const std::string& path, const std::optional<txn::R
 Result<int> init(const Settings& settings, Clock& clock) {
   NB_TRY_ASSIGN(const ssh::Location place, ssh::parse_location(settings.arguments.front()));
   if (place.host) {
-    std::vector<std::string> words = keep_words(settings.given);
+    std::vector<std::string> words = policy_words(settings.given);
     words.insert(words.begin(), "init");
     words.insert(words.end(), {"--", place.path});
     return run_on_host(settings, *place.host, words);
   }
-  NB_TRY_ASSIGN(const std::string uuid, make_set(place.path, settings.keep, clock));
+  NB_TRY_ASSIGN(const std::string uuid, make_set(place.path, settings, clock));
   if (!settings.quiet) std::printf("nbackup: made file set %s at %s\n", uuid.c_str(), escape(place.path).c_str());
   return 0;
 }

@@ -195,7 +195,7 @@ std::string json_pruned(const PruneSummary& summary) {
   return dump(event);
 }
 
-std::string json_policy(const txn::RetentionPolicy& policy, bool is_own) {
+std::string json_policy(const txn::SetPolicy& policy, bool is_own) {
   Json event = event_of("policy");
   event["default"] = !is_own;
   const auto add = [&event](const char* name, std::uint64_t count) {
@@ -205,13 +205,14 @@ std::string json_policy(const txn::RetentionPolicy& policy, bool is_own) {
       event[name] = count;
     }
   };
-  add("last", policy.last);
-  add("hourly", policy.hourly);
-  add("daily", policy.daily);
-  add("weekly", policy.weekly);
-  add("monthly", policy.monthly);
-  add("yearly", policy.yearly);
-  event["within_seconds"] = policy.within_seconds;
+  add("last", policy.keep.last);
+  add("hourly", policy.keep.hourly);
+  add("daily", policy.keep.daily);
+  add("weekly", policy.keep.weekly);
+  add("monthly", policy.keep.monthly);
+  add("yearly", policy.keep.yearly);
+  event["within_seconds"] = policy.keep.within_seconds;
+  if (policy.max_delete) add("max_delete", *policy.max_delete);
   return dump(event);
 }
 

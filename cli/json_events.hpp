@@ -43,7 +43,7 @@ struct PruneSummary {
 };
 std::string json_decision(const txn::Decision& decision);
 std::string json_pruned(const PruneSummary& summary);
-std::string json_policy(const txn::RetentionPolicy& policy, bool is_own);
+std::string json_policy(const txn::SetPolicy& policy, bool is_own);
 
 std::string json_difference(const SampledFile& file, DifferenceFrom from, const std::string& where);
 std::string json_drill(const DrillResult& result);

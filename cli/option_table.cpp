@@ -98,7 +98,7 @@ Status add_verbosity(Settings& settings, Text) {
 
 Status set_max_delete(Settings& settings, Text value) {
   if (value == "-1") {
-    settings.max_delete = -1;
+    settings.max_delete = session::k_no_max_delete;
     return {};
   }
   const auto number = parse_u64(value);
@@ -269,8 +269,8 @@ constexpr std::array k_options{
               add_filter<FilterKind::exclude_from>},
 
     OptionRow{"--max-delete", valued, "N", k_writes, k_guards,
-              "stop before anything changes if more than N\nentries would go; -1: no limit. Default: half\nof "
-              "the set or 1,000, whichever is more",
+              "stop before anything changes if more than N\nentries would go; -1: no limit. Default: as the\n"
+              "set's policy says, else half of it or 1,000",
               set_max_delete},
     OptionRow{"--allow-empty", toggle, "", k_writes, k_guards, "an empty source may empty the set",
               set_flag<wire::k_flag_allow_empty>},
@@ -401,6 +401,9 @@ constexpr std::array k_options{
     OptionRow{"--keep-yearly", valued, "N", k_keeps, k_keep, "for years", set_keep<&txn::RetentionPolicy::yearly>},
     OptionRow{"--keep-within", valued, "AGE", k_keeps, k_keep,
               "all that are at most AGE older than the\nnewest: 36h, 30d, 8w", set_keep_within},
+    OptionRow{"--max-delete", valued, "N", k_policy | mask_of(CommandId::init), k_keep,
+              "how many entries a push may delete that names\nno limit, or may only add; -1: any number",
+              set_max_delete},
     OptionRow{"--default", toggle, "", k_policy, k_keep,
               "forget the set's own policy: the last 7 and all\nwithin 30 days", set_true<&Settings::default_policy>},
     OptionRow{"-n,--dry-run", toggle, "", k_prune, k_own, "say what would go and why, change nothing",

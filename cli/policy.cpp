@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// policy: shows or sets which generations a file set keeps.
+// policy: shows or sets which generations a file set keeps, and what a push may delete.
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
 #include "cli/look_places.hpp"
 #include "cli/prune.hpp"
+#include "cli/quantities.hpp"
 #include "session/set_reader.hpp"
 
 namespace nb::cli {
 namespace {
 
-Status tell(const HostJob& job, const std::string& root_path, const std::optional<txn::RetentionPolicy>& stored,
+std::string limit_text(const std::optional<std::uint64_t>& max_delete) {
+  if (!max_delete) return {};
+  if (*max_delete == txn::k_keep_all) return "; a push may delete any number of entries";
+  return fmt::format("; a push may delete {}", format_counted(*max_delete, "entry", "entries"));
+}
+
+Status tell(const HostJob& job, const std::string& root_path, const std::optional<txn::SetPolicy>& stored,
             session::CommandOutput& output) {
-  const txn::RetentionPolicy policy = stored.value_or(txn::default_policy());
+  const txn::SetPolicy policy = stored.value_or(txn::SetPolicy());
   if (job.settings.json) return output.write(json_policy(policy, stored.has_value()) + "\n");
   if (job.settings.quiet) return {};
-  return output.write(fmt::format("nbackup: {} keeps: {}{}\n", escape(root_path), txn::describe(policy),
-                                  stored ? "" : " (the default)"));
+  return output.write(fmt::format("nbackup: {} keeps: {}{}{}\n", escape(root_path), txn::describe(policy.keep),
+                                  stored ? "" : " (the default)", limit_text(policy.max_delete)));
 }
 
 Result<int> show(const HostJob& job, session::CommandOutput& output, Clock& clock) {
@@ -28,19 +35,48 @@ Result<int> show(const HostJob& job, session::CommandOutput& output, Clock& cloc
   return 0;
 }
 
+// What the set is to say from now on. A damaged policy is no obstacle to one that says which generations stay.
+Result<std::optional<txn::SetPolicy>> wanted_policy(const Settings& settings, txn::FileSet& set) {
+  if (settings.default_policy) return std::optional<txn::SetPolicy>();
+  Result<txn::SetPolicy> before = txn::policy_of(set);
+  if (!before && !settings.keep) return tl::make_unexpected(before.error());
+  return std::optional(changed_policy(before.value_or(txn::SetPolicy()), settings));
+}
+
 Result<int> set(const HostJob& job, session::CommandOutput& output, Clock& clock) {
-  if (job.settings.keep && job.settings.default_policy) {
-    return fail(Errc::usage, "--default and a --keep option exclude each other");
+  if (names_policy(job.settings) && job.settings.default_policy) {
+    return fail(Errc::usage, "--default excludes every other option of a policy");
   }
   NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
-  NB_TRY(txn::write_policy(*writer.set, *writer.lock, job.settings.keep));
-  NB_TRY(tell(job, writer.root_path, job.settings.keep, output));
+  NB_TRY_ASSIGN(const auto policy, wanted_policy(job.settings, *writer.set));
+  NB_TRY(txn::write_policy(*writer.set, *writer.lock, policy));
+  NB_TRY(tell(job, writer.root_path, policy, output));
   return 0;
 }
 
 }  // namespace
 
-bool policy_only_looks(const Settings& settings) { return !settings.keep && !settings.default_policy; }
+bool policy_only_looks(const Settings& settings) { return !names_policy(settings) && !settings.default_policy; }
+
+bool names_policy(const Settings& settings) { return settings.keep || settings.max_delete != session::k_usual_max_delete; }
+
+txn::SetPolicy changed_policy(txn::SetPolicy before, const Settings& settings) {
+  if (settings.keep) before.keep = *settings.keep;
+  if (settings.max_delete == session::k_no_max_delete) {
+    before.max_delete = txn::k_keep_all;
+  } else if (settings.max_delete != session::k_usual_max_delete) {
+    before.max_delete = static_cast<std::uint64_t>(settings.max_delete);
+  }
+  return before;
+}
+
+std::vector<std::string> policy_words(const std::vector<std::string>& given) {
+  std::vector<std::string> words;
+  for (const std::string& each : given) {
+    if (each.starts_with("--keep-") || each.starts_with("--max-delete")) words.push_back(each);
+  }
+  return words;
+}
 
 Result<int> run_policy(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   return policy_only_looks(job.settings) ? show(job, output, clock) : set(job, output, clock);

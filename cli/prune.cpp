@@ -24,7 +24,9 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 Result<txn::RetentionPolicy> policy_for(const HostJob& job, txn::FileSet& set) {
-  return job.settings.keep ? Result<txn::RetentionPolicy>(*job.settings.keep) : txn::policy_of(set);
+  if (job.settings.keep) return *job.settings.keep;
+  NB_TRY_ASSIGN(const txn::SetPolicy policy, txn::policy_of(set));
+  return policy.keep;
 }
 
 Result<std::vector<txn::Decision>> decide_on(const HostJob& job, const txn::RetentionPolicy& policy, txn::FileSet& set,
@@ -106,13 +108,6 @@ std::string decisions_table(const std::vector<txn::Decision>& decisions) {
   return text;
 }
 
-std::vector<std::string> keep_words(const std::vector<std::string>& given) {
-  std::vector<std::string> words;
-  for (const std::string& each : given) {
-    if (each.starts_with("--keep-")) words.push_back(each);
-  }
-  return words;
-}
 
 Result<int> run_prune(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   return job.settings.has(wire::k_flag_dry_run) ? explain(job, output, clock) : drop(job, output, clock);

@@ -17,7 +17,11 @@ bool policy_only_looks(const Settings& settings);
 // A line a generation, oldest first: "keep     12  2026-11-30 02:10  newest, last 7".
 std::string decisions_table(const std::vector<txn::Decision>& decisions);
 
-// The words of the --keep options among `given` (Settings::given), for an nbackup that is started elsewhere.
-std::vector<std::string> keep_words(const std::vector<std::string>& given);
+// Whether a word of a policy was given.
+bool names_policy(const Settings& settings);
+// `before` with what the settings change of it.
+txn::SetPolicy changed_policy(txn::SetPolicy before, const Settings& settings);
+// The words of a policy among `given` (Settings::given), for an nbackup that is started elsewhere.
+std::vector<std::string> policy_words(const std::vector<std::string>& given);
 
 }  // namespace nb::cli

@@ -79,7 +79,7 @@ session::Job job_of(const HostJob& job, const Plan& plan) {
                       wire::k_flag_whole_file;
   const bool tells = job.settings.itemize || job.settings.json || job.settings.has(wire::k_flag_dry_run);
   if (tells) run.options.flags |= wire::k_flag_itemize;
-  run.options.max_delete = -1;
+  run.options.max_delete = session::k_no_max_delete;
   run.options.inactivity = job.settings.timeout;
   run.options.compression = {codec::CompressionMode::off, 0};
   run.options.wait = job.settings.wait;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/compression.hpp"
+#include "session/job.hpp"
 #include "ssh/security.hpp"
 #include "txn/retention.hpp"
 #include "txn/scrub_record.hpp"
@@ -45,7 +46,7 @@ struct Settings {
 
   // What is transferred, and the guards.
   std::uint64_t flags = 0;  // wire::OpenFlag bits
-  std::int64_t max_delete = -2;
+  std::int64_t max_delete = session::k_usual_max_delete;
   std::vector<FilterOption> filters;
   bool allow_unmounted = false;
   Deltas deltas = Deltas::automatic;

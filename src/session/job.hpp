@@ -23,9 +23,12 @@ struct Limits {
   std::uint64_t inline_limit_bytes = 64 * 1024;                 // files up to this ride with their listing
 };
 
+inline constexpr std::int64_t k_no_max_delete = -1;     // any number of entries may go
+inline constexpr std::int64_t k_usual_max_delete = -2;  // as the set's policy says, else 50 % of the entries or 1,000
+
 struct Options {
   std::uint64_t flags = 0;                // wire::OpenFlag bits that the user can set
-  std::int64_t max_delete = -2;           // -1: no limit, -2: 50 % of the entries or 1,000, whichever is more
+  std::int64_t max_delete = k_usual_max_delete;
   std::vector<std::string> filter_rules;  // as filter::Rules::encoded() gives them
   std::chrono::seconds inactivity{0};     // --timeout; 0: none
   std::chrono::seconds wait{0};           // --wait for the writer's lock

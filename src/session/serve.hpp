@@ -17,7 +17,7 @@ struct ServeOptions {
   std::optional<std::string> root;  // real absolute path: everything is confined to it, and relative paths start here
   bool read_only = false;           // refuses every push that is not a dry run or a verification
   // Refuses what would take away an earlier state: a push without history, or to where no set keeps one; one that
-  // deletes more than the usual limit, whatever the client allows.
+  // deletes more than the set's limit, or the usual one, whatever the client allows.
   bool append_only = false;
   std::chrono::seconds inactivity{0};
   Limits limits;

@@ -7,14 +7,14 @@
 #include "session/error_message.hpp"
 #include "session/interrupt.hpp"
 #include "session/sink_history.hpp"
+#include "txn/prune.hpp"
 
 namespace nb::session {
 namespace {
 
 constexpr std::chrono::milliseconds k_progress_interval{100};
-// --max-delete unset: this many go without asking, or half of the entries if that is more.
+// Where neither --max-delete nor the set's policy says it: this many go without asking, or half of the entries if that is more.
 constexpr std::uint64_t k_free_deletions = 1000;
-constexpr std::int64_t k_unlimited = -1;
 
 // Only the real file system's objects may be used by several threads; on one processor they would only take turns.
 unsigned writer_threads(const fs::Directory& root) {
@@ -185,14 +185,30 @@ void Sink::report_progress() {
 
 // --- The end ------------------------------------------------------------------------------------------------------
 
+// Where the client says nothing, or has no say.
+Result<std::uint64_t> Sink::usual_deletions() const {
+  const std::uint64_t share = std::max(k_free_deletions, m_live_entries / 2);
+  if (m_target.set == nullptr) return share;
+  const Result<txn::SetPolicy> policy = txn::policy_of(*m_target.set);
+  if (policy) return policy->max_delete.value_or(share);
+  // A damaged policy stops no backup; but it may have been the narrower limit of who is not trusted.
+  if (m_options.always_limits_deletion) return tl::make_unexpected(policy.error());
+  return share;
+}
+
+Result<std::uint64_t> Sink::most_deletions() const {
+  if (m_options.max_delete == k_usual_max_delete) return usual_deletions();
+  const std::uint64_t asked =
+      m_options.max_delete == k_no_max_delete ? UINT64_MAX : static_cast<std::uint64_t>(m_options.max_delete);
+  if (!m_options.always_limits_deletion) return asked;
+  NB_TRY_ASSIGN(const std::uint64_t usual, usual_deletions());
+  return std::min(asked, usual);
+}
+
 Status Sink::check_deletions() const {
-  const std::uint64_t usual = std::max(k_free_deletions, m_live_entries / 2);
-  const std::uint64_t most = m_options.always_limits_deletion ? usual : UINT64_MAX;
-  const std::uint64_t asked = m_options.max_delete >= 0             ? static_cast<std::uint64_t>(m_options.max_delete)
-                              : m_options.max_delete == k_unlimited ? UINT64_MAX
-                                                                    : usual;
-  const std::uint64_t limit = std::min(asked, most);
   const std::uint64_t planned = deletions();
+  if (planned == 0) return {};
+  NB_TRY_ASSIGN(const std::uint64_t limit, most_deletions());
   if (planned <= limit) return {};
   return fail(Errc::max_delete, std::to_string(planned) + " entries would go, the limit is " + std::to_string(limit) +
                                     " (--max-delete)");

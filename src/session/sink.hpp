@@ -38,8 +38,8 @@ struct SinkOptions {
   SinkMode mode = SinkMode::commit;
   Direction direction = Direction::received;
   std::uint64_t flags = 0;                // wire::OpenFlag
-  std::int64_t max_delete = -2;
-  bool always_limits_deletion = false;  // the usual limit holds whatever max_delete allows
+  std::int64_t max_delete = k_usual_max_delete;
+  bool always_limits_deletion = false;  // the set's, or the usual one, holds whatever max_delete allows
   std::chrono::seconds wait_readers{60};
   std::string client;  // user@host, for the account of the generation
   const filter::Rules* rules = nullptr;
@@ -78,7 +78,9 @@ class Sink {
   [[nodiscard]] bool is_complete() const;
   Result<wire::RunResult> finish();
   [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
-  Status check_deletions() const;
+  [[nodiscard]] Result<std::uint64_t> usual_deletions() const;
+  [[nodiscard]] Result<std::uint64_t> most_deletions() const;
+  [[nodiscard]] Status check_deletions() const;
   Status commit();
   void report_progress();
   void settle_damage();

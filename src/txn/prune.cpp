@@ -68,21 +68,21 @@ Status remember(fs::Directory& history, const Judged& judged) {
 
 }  // namespace
 
-Result<std::optional<RetentionPolicy>> read_policy(FileSet& set) {
+Result<std::optional<SetPolicy>> read_policy(FileSet& set) {
   const Result<Bytes> data = read_small_file(set.control(), k_policy_name);
-  if (!data && data.error().code == Errc::not_found) return std::optional<RetentionPolicy>();
+  if (!data && data.error().code == Errc::not_found) return std::optional<SetPolicy>();
   NB_TRY(data);
-  const Result<RetentionPolicy> policy = decode_policy(*data);
+  const Result<SetPolicy> policy = decode_policy(*data);
   if (!policy) return wrap(policy.error(), ".nbackup/policy (policy --default replaces it)");
-  return std::optional<RetentionPolicy>(*policy);
+  return std::optional<SetPolicy>(*policy);
 }
 
-Result<RetentionPolicy> policy_of(FileSet& set) {
-  NB_TRY_ASSIGN(const std::optional<RetentionPolicy> stored, read_policy(set));
-  return stored.value_or(default_policy());
+Result<SetPolicy> policy_of(FileSet& set) {
+  NB_TRY_ASSIGN(const std::optional<SetPolicy> stored, read_policy(set));
+  return stored.value_or(SetPolicy());
 }
 
-Status write_policy(FileSet& set, const WriterLock&, const std::optional<RetentionPolicy>& policy) {
+Status write_policy(FileSet& set, const WriterLock&, const std::optional<SetPolicy>& policy) {
   fs::Directory& control = set.control();
   NB_TRY(remove_if_there(control, k_policy_new_name));
   if (policy) {
@@ -138,14 +138,14 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
   if (set.format().lifetime == Lifetime::ephemeral) return nothing;
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
   if (!history) return nothing;
-  NB_TRY_ASSIGN(const RetentionPolicy policy, policy_of(set));
+  NB_TRY_ASSIGN(const SetPolicy policy, policy_of(set));
   std::optional<Judged> last;
   if (const auto data = read_small_file(*history, k_judged_name)) {
     if (const auto read = decode_judged(*data)) last = *read;
   }
   Judged now{hash::check_of(encode(policy)), set.head().generation, 0, now_of(clock)};
   if (last && !is_due(last, now)) return nothing;
-  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, policy, clock));
+  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, policy.keep, clock));
   const std::vector<std::uint64_t> numbers = dropped_by(decisions);
   ThinReport report;
   if (!numbers.empty()) {

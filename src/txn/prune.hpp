@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prune: a set's retention policy, and what it comes to for the generations that are there.
+// Prune: a set's policy, and what it comes to for the generations that are there.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 namespace nb::txn {
 
 // Nothing if none was set: then the default holds. Errc::bad_set if it is damaged.
-Result<std::optional<RetentionPolicy>> read_policy(FileSet& set);
+Result<std::optional<SetPolicy>> read_policy(FileSet& set);
 // The one that holds.
-Result<RetentionPolicy> policy_of(FileSet& set);
+Result<SetPolicy> policy_of(FileSet& set);
 // Durable, in one step; nothing: the default holds from now on.
-Status write_policy(FileSet& set, const WriterLock& lock, const std::optional<RetentionPolicy>& policy);
+Status write_policy(FileSet& set, const WriterLock& lock, const std::optional<SetPolicy>& policy);
 
 // What `policy` says of every kept generation, oldest first; reads all of their accounts. The newest is kept whatever
 // it says. A generation whose account is damaged stays.

@@ -14,7 +14,8 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_title = "nbackup policy";
-constexpr std::uint64_t k_version = 1;
+constexpr std::uint64_t k_version = 2;
+constexpr std::uint64_t k_version_without_limit = 1;  // written where there is none
 constexpr std::string_view k_all = "all";
 constexpr std::int64_t k_second_ns = 1'000'000'000;
 constexpr std::uint64_t k_day_seconds = 86'400;
@@ -176,26 +177,32 @@ std::string describe(const RetentionPolicy& policy) {
   return text.empty() ? "the newest alone" : text;
 }
 
-Bytes encode(const RetentionPolicy& policy) {
+Bytes encode(const SetPolicy& policy) {
+  const RetentionPolicy& keep = policy.keep;
   TextRecordWriter out(k_title);
-  out.number("version", k_version);
-  out.line("last", count_text(policy.last));
-  for (const PeriodRule& rule : k_period_rules) out.line(rule.name, count_text(policy.*rule.count));
-  out.number("within", policy.within_seconds);
+  out.number("version", policy.max_delete ? k_version : k_version_without_limit);
+  out.line("last", count_text(keep.last));
+  for (const PeriodRule& rule : k_period_rules) out.line(rule.name, count_text(keep.*rule.count));
+  out.number("within", keep.within_seconds);
+  if (policy.max_delete) out.line("max_delete", count_text(*policy.max_delete));
   return out.finish();
 }
 
-Result<RetentionPolicy> decode_policy(ByteView data) {
+Result<SetPolicy> decode_policy(ByteView data) {
   NB_TRY_ASSIGN(TextRecordReader in, TextRecordReader::open(data, k_title));
   NB_TRY_ASSIGN(const std::uint64_t version, in.number("version"));
   if (version > k_version) return in.bad("made by a newer nbackup");
   if (version == 0) return in.bad("bad version");
-  RetentionPolicy policy;
-  NB_TRY_ASSIGN(policy.last, get_count(in, "last"));
+  SetPolicy policy;
+  RetentionPolicy& keep = policy.keep;
+  NB_TRY_ASSIGN(keep.last, get_count(in, "last"));
   for (const PeriodRule& rule : k_period_rules) {
-    NB_TRY_ASSIGN(policy.*rule.count, get_count(in, rule.name));
+    NB_TRY_ASSIGN(keep.*rule.count, get_count(in, rule.name));
   }
-  NB_TRY_ASSIGN(policy.within_seconds, in.number("within"));
+  NB_TRY_ASSIGN(keep.within_seconds, in.number("within"));
+  if (version > k_version_without_limit) {
+    NB_TRY_ASSIGN(policy.max_delete, get_count(in, "max_delete"));
+  }
   NB_TRY(in.finish());
   return policy;
 }

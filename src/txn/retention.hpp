@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,18 @@ RetentionPolicy default_policy();
 // "last 7, within 30 days"; "the newest alone" if no rule keeps anything.
 std::string describe(const RetentionPolicy& policy);
 
+// What a set says for itself.
+struct SetPolicy {
+  RetentionPolicy keep = default_policy();
+  // The entries that a push may delete which names no limit of its own, or comes from a client that may only add.
+  // k_keep_all: no limit; unset: the usual one (session/sink.cpp).
+  std::optional<std::uint64_t> max_delete;
+  friend bool operator==(const SetPolicy&, const SetPolicy&) = default;
+};
+
 // .nbackup/policy: text with a check line. Errors are Errc::bad_set.
-Bytes encode(const RetentionPolicy& policy);
-Result<RetentionPolicy> decode_policy(ByteView data);
+Bytes encode(const SetPolicy& policy);
+Result<SetPolicy> decode_policy(ByteView data);
 
 struct DatedGeneration {
   std::uint64_t number = 0;

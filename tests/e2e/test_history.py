@@ -150,6 +150,30 @@ class AppendOnly(Pushing):
         self.run_ok("prune", self.sink)
         self.assertFalse((self.history / "2").exists())
 
+    def test_the_policy_limits_deletions(self) -> None:
+        for number in range(4):
+            self.put(f"many/{number}", b"")
+        self.run_ok("push", *self.far, f"{self.source}/", "nbtest:set")
+        self.run_ok("policy", "--wait", "60", "--max-delete", "2", self.sink)
+        for number in range(3):
+            (self.source / f"many/{number}").unlink()
+        for limit in ((), ("--max-delete", "-1"), ("--max-delete", "3")):
+            self.refused(opt.MAX_DELETE, "--delete", *limit, f"{self.source}/", "nbtest:set")
+        # Whoever has all rights is asked for more only where nothing else was said.
+        self.run_code(opt.MAX_DELETE, "push", "--delete", f"{self.source}/", self.sink)
+        self.put("many/0", b"")
+        self.run_ok("push", "--delete", *self.far, f"{self.source}/", "nbtest:set")
+        (self.source / "many/0").unlink()
+        self.run_code(opt.MAX_DELETE, "push", "--delete", "--max-delete", "0", f"{self.source}/", self.sink)
+        self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+
+    def test_a_damaged_policy_allows_no_deletion(self) -> None:
+        (self.source / "a").unlink()
+        self.put("b", b"")
+        (self.sink / ".nbackup/policy").write_bytes(b"nonsense")
+        self.refused(opt.BAD_SET, "--delete", "--max-delete", "9", f"{self.source}/", "nbtest:set")
+        self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+
     def test_the_limit_of_deletions_holds(self) -> None:
         for number in range(1200):
             self.put(f"many/{number}", b"")

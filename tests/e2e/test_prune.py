@@ -83,6 +83,13 @@ class Prune(Case):
         shown = self.run_ok("policy", "--json", self.pool).stdout.decode()
         self.assertEqual({key: json.loads(shown)[key] for key in ("default", "last", "daily", "yearly")},
                          {"default": False, "last": 0, "daily": 7, "yearly": "all"})
+        # What is not named stays as it was.
+        self.assertIn("daily 7, yearly all; a push may delete 3 entries",
+                      self.run_ok("policy", "--max-delete", "3", self.pool).stdout.decode())
+        self.assertIn("keeps: last 2; a push may delete 3 entries",
+                      self.run_ok("policy", "--keep-last", "2", self.pool).stdout.decode())
+        self.assertEqual(json.loads(self.run_ok("policy", "--json", self.pool).stdout)["max_delete"], 3)
+        self.assertIn("any number", self.run_ok("policy", "--max-delete", "-1", self.pool).stdout.decode())
         self.run_ok("policy", "--default", self.pool)
         self.assertIn("(the default)", self.run_ok("policy", self.pool).stdout.decode())
         self.assertFalse((self.pool / ".nbackup/policy").exists())
@@ -100,6 +107,9 @@ class Prune(Case):
         other = self.dir / "other"
         self.run_ok("init", "--keep-within", "2d", other)
         self.assertIn("keeps: within 2 days", self.run_ok("policy", other).stdout.decode())
+        self.run_ok("init", "--max-delete", "0", self.dir / "third")
+        self.assertIn("within 30 days; a push may delete 0 entries",
+                      self.run_ok("policy", self.dir / "third").stdout.decode())
 
     def test_without_history_the_one_before_goes(self) -> None:
         (self.made.source / "more").write_text("of 6")
@@ -110,7 +120,9 @@ class Prune(Case):
 
     def test_bad_rules_are_refused(self) -> None:
         self.run_code(opt.USAGE, "prune", "--keep-last", "some", self.pool)
-        self.run_code(opt.USAGE, "policy", "--default", "--keep-last", "1", self.pool)
+        for words in (("--keep-last", "1"), ("--max-delete", "1")):
+            self.run_code(opt.USAGE, "policy", "--default", *words, self.pool)
+        self.run_code(opt.USAGE, "prune", "--max-delete", "1", self.pool)
         self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
 
     def test_on_another_host(self) -> None:
@@ -131,6 +143,7 @@ class Prune(Case):
                 far = self.world.far(self.pool, "fake")
                 self.run_code(opt.IO, "prune", "--keep-last", "1", *options, far)
                 self.run_code(opt.IO, "policy", "--keep-last", "1", *options, far)
+                self.run_code(opt.IO, "policy", "--max-delete", "-1", *options, far)
                 self.assertIn("(the default)", self.run_ok("policy", *options, far).stdout.decode())
                 dry = self.run_ok("prune", "-n", "--keep-last", "1", *options, far)
                 self.assertIn("would drop 5", dry.stdout.decode())

@@ -56,6 +56,20 @@ TEST_CASE("host command: of the options only those travel that the other side ne
   CHECK(words_of(CommandId::generations, {"/pool"}) == Words{"generations", "--", "/pool"});
 }
 
+// What is not sent would be as good as not given. A drill is the client's, which asks for its sample alone.
+TEST_CASE("host command: no option of a command's own is left behind", "[cli]") {
+  for (const HostCommandRow& each : host_command_table()) {
+    if (each.id == CommandId::drill) continue;
+    const std::string sent = " " + std::string(each.options) + " " + std::string(each.whens) + " ";
+    for (const OptionRow& option : option_table()) {
+      const std::string group = option.group;
+      if ((option.commands & mask_of(each.id)) == 0 || (group != "Options" && group != "What stays")) continue;
+      INFO(command_row(each.id).name << " " << option.names);
+      CHECK(sent.find(" " + std::string(long_name(option)) + " ") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("host command: heal reads from a directory, which is no time", "[cli]") {
   CHECK(words_of(CommandId::heal, {"--from=yesterday", "-n", "/pool"}) ==
         Words{"heal", "--from=yesterday", "--dry-run", "--", "/pool"});

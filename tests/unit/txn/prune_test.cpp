@@ -184,8 +184,8 @@ TEST_CASE("a policy is kept until it is taken away", "[txn][prune]") {
   const SimFileSystem disk = long_history(1);
   Writer at(disk);
   CHECK(!read_policy(*at.set).value());
-  RetentionPolicy policy;
-  policy.daily = 3;
+  SetPolicy policy;
+  policy.keep.daily = 3;
   REQUIRE(write_policy(*at.set, *at.lock, policy));
   CHECK(read_policy(*FileSet::open(disk.after_crash(fs::CrashChoice::lose_all()).root()).value()).value() == policy);
   REQUIRE(write_policy(*at.set, *at.lock, std::nullopt));
@@ -199,8 +199,8 @@ TEST_CASE("a commit drops what the policy does not keep", "[txn][prune]") {
   Writer at(disk);
   // All of them are within 30 days.
   CHECK(prune_after_commit(*at.set, *at.lock, at.clock).value().dropped.empty());
-  RetentionPolicy policy;
-  policy.last = 3;
+  SetPolicy policy{{}, std::nullopt};
+  policy.keep.last = 3;
   REQUIRE(write_policy(*at.set, *at.lock, policy));
   CHECK(prune_after_commit(*at.set, *at.lock, at.clock).value().dropped == Numbers{6, 5, 4, 3, 2, 1, 0});
   CHECK(kept_generations(disk) == Numbers{7, 8, 9});
@@ -237,8 +237,8 @@ void set_head(Writer& at, std::uint64_t generation) {
 TEST_CASE("a long history is not looked through after every commit", "[txn][prune]") {
   const SimFileSystem disk = long_history(200);
   Writer at(disk);
-  RetentionPolicy policy;
-  policy.last = k_keep_all;
+  SetPolicy policy{{}, std::nullopt};
+  policy.keep.last = k_keep_all;
   REQUIRE(write_policy(*at.set, *at.lock, policy));
   CHECK(looks(at));
   CHECK(!looks(at));
@@ -248,7 +248,7 @@ TEST_CASE("a long history is not looked through after every commit", "[txn][prun
   set_head(at, 200 + 26);
   CHECK(looks(at));
   CHECK(!looks(at));
-  policy.daily = 1;
+  policy.keep.daily = 1;
   REQUIRE(write_policy(*at.set, *at.lock, policy));
   CHECK(looks(at));
   CHECK(!looks(at));

@@ -199,13 +199,17 @@ TEST_CASE("the default keeps seven and a month", "[txn][retention]") {
 }
 
 TEST_CASE("a policy is a text record", "[txn][retention][records]") {
-  RetentionPolicy policy{k_keep_all, 24, 7, 5, 12, 10, 90'000};
-  CHECK(describe(policy) == "last all, hourly 24, daily 7, weekly 5, monthly 12, yearly 10, within 25 hours");
+  SetPolicy policy{{k_keep_all, 24, 7, 5, 12, 10, 90'000}, std::nullopt};
+  CHECK(describe(policy.keep) == "last all, hourly 24, daily 7, weekly 5, monthly 12, yearly 10, within 25 hours");
   const Bytes encoded = encode(policy);
   INFO(to_hex(encoded));
   CHECK(encoded == test::golden("policy"));
   CHECK(decode_policy(encoded).value() == policy);
-  CHECK(decode_policy(encode(default_policy())).value() == default_policy());
+  CHECK(decode_policy(encode(SetPolicy())).value() == SetPolicy());
+  for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{17}, k_keep_all}) {
+    policy.max_delete = limit;
+    CHECK(decode_policy(encode(policy)).value() == policy);
+  }
   for (std::size_t i = 0; i < encoded.size(); ++i) {
     Bytes damaged = encoded;
     damaged[i] ^= std::byte{1};
@@ -217,7 +221,7 @@ TEST_CASE("a policy is a text record", "[txn][retention][records]") {
 
 TEST_CASE("a policy of a newer version is refused", "[txn][retention][records]") {
   TextRecordWriter out("nbackup policy");
-  out.number("version", 2);
+  out.number("version", 3);
   CHECK(decode_policy(out.finish()).error().message().find("newer") != std::string::npos);
 }
 
