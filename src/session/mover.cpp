@@ -127,10 +127,10 @@ Status Mover::settle(const Staged& staged, const Lost& lost) {
   if (m_taken == 0) return {};
   NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
   return m_transaction.for_each_taken([&](ByteView record) -> Status {
-    NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));
+    NB_TRY_ASSIGN(TakenFile taken, decode_taken_file(record));
     auto node = bring_in(taken);
     if (!node && node.error().code == Errc::changed) return distrust(taken);
-    if (!node) return lost(std::move(node.error()), taken.file.path);
+    if (!node) return lost(std::move(node.error()), taken.file);
     ++m_files;
     m_bytes += taken.file.size;
     return staged(taken, *node);

@@ -40,7 +40,7 @@ class Mover {
   // At the end of the plan: brings all that was taken into the stage. `staged` is told of each file, `lost` of each
   // that could not be made, which is then left out. Errc::io where a content is not there any more.
   using Staged = std::function<Status(const TakenFile& taken, const StagedNode& node)>;
-  using Lost = std::function<Status(Error error, const RelPath& path)>;
+  using Lost = std::function<Status(Error error, ExpectedFile& file)>;
   Status settle(const Staged& staged, const Lost& lost);
   // After the commit: a large file that moved gives up its old name in the trash. Emptying that later would change its
   // ctime, and whatever is remembered of it would not be believed any more.

@@ -219,7 +219,10 @@ class Sink {
   Result<ExpectedFile*> expected(const wire::FileKey& key);
   Status settled(const wire::FileKey& key);
   Status per_file(Status status, const RelPath& path);
-  Status per_file_made(Status status, const ExpectedFile& file);
+  Status per_file(Status status, ExpectedFile& file);
+  void uncount(ExpectedFile& file);
+  void uncount(const std::optional<txn::Ident>& replaced);
+  Status per_file_made(Status status, ExpectedFile& file);
   Status remove_made(const Spot& spot);
   Status pump_wants();
 

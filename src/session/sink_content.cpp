@@ -3,6 +3,7 @@
 #include "session/sink.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include "base/failpoint.hpp"
 
@@ -33,9 +34,23 @@ Status Sink::per_file(Status status, const RelPath& path) {
   return {};
 }
 
+Status Sink::per_file(Status status, ExpectedFile& file) {
+  if (!status) uncount(file);
+  return per_file(std::move(status), file.path);
+}
+
+// The plan counted it; nothing came of it.
+void Sink::uncount(const std::optional<txn::Ident>& replaced) {
+  --(replaced ? m_result.files_changed : m_result.files_new);
+}
+
+void Sink::uncount(ExpectedFile& file) {
+  if (std::exchange(file.counted, false)) uncount(file.replaced);
+}
+
 // The same of a file that was made here: what there is of it goes, or it would enter with its directory.
-Status Sink::per_file_made(Status status, const ExpectedFile& file) {
-  NB_TRY(per_file(status, file.path));
+Status Sink::per_file_made(Status status, ExpectedFile& file) {
+  NB_TRY(per_file(status, file));
   return status ? Status{} : remove_made(file.spot);
 }
 
@@ -92,7 +107,7 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
   if (place) {
     m_writers->put({*file, *std::move(place), message.digest, meta, Bytes(message.bytes.begin(), message.bytes.end())});
   } else {
-    NB_TRY(per_file(tl::make_unexpected(place.error()), file->path));
+    NB_TRY(per_file(tl::make_unexpected(place.error()), *file));
   }
   NB_TRY(take_written());
   const std::uint64_t written = message.bytes.size() + 4096;
@@ -102,9 +117,9 @@ Status Sink::on_small_file(const wire::SmallFile& message) {
 
 Status Sink::take_written() {
   for (WrittenFile& written : m_writers->take()) {
-    const ExpectedFile& file = written.job.file;
+    ExpectedFile& file = written.job.file;
     Status done = written.status ? finish_written(written) : written.status;
-    NB_TRY(written.handle ? per_file_made(std::move(done), file) : per_file(std::move(done), file.path));
+    NB_TRY(written.handle ? per_file_made(std::move(done), file) : per_file(std::move(done), file));
   }
   return {};
 }
@@ -170,7 +185,7 @@ Status Sink::on_file_begin(const wire::FileBegin& message) {
   m_incoming->kind = message.kind;
   if (file->dropped) return {};
   auto handle = m_stager->create_file(file->spot, message.meta);
-  if (!handle) return per_file(tl::make_unexpected(handle.error()), file->path);
+  if (!handle) return per_file(tl::make_unexpected(handle.error()), *file);
   m_incoming->file = std::move(*handle);
   begin_content(*file);
   NB_TRY(log_begun(*file));
@@ -207,8 +222,8 @@ Status Sink::write_incoming(const wire::Data& message) {
 
 // This file system does not take it; the rest of the content is received, and dropped.
 Status Sink::refuse_incoming(Status status) {
-  const ExpectedFile& file = m_expected.at(m_incoming->key);
-  NB_TRY(per_file(std::move(status), file.path));
+  ExpectedFile& file = m_expected.at(m_incoming->key);
+  NB_TRY(per_file(std::move(status), file));
   m_incoming->applier.reset();
   m_incoming->file.reset();
   return remove_made(file.spot);
@@ -230,6 +245,7 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
   if (m_incoming && m_incoming->key != message.file) return fail(Errc::protocol, "file end: another file");
   if (message.outcome != wire::FileOutcome::complete) {
     // The source has said why. What is here of it stays as it was.
+    uncount(*file);
     if (m_incoming) NB_TRY(drop_incoming(*file));
     return settled(message.file);
   }

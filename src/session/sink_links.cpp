@@ -11,11 +11,15 @@ Status Sink::make_link(const PendingLink& link) {
   if (!is_good) {
     const std::string why = is_live ? ", which was not sent)" : ")";
     m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + why});
+    uncount(link.replaced);
     return {};
   }
   auto made = is_live ? m_stager->link_live(set_path(link.leader), link.spot)
                       : m_stager->link_staged(*leader->second, link.spot);
-  if (!made) return per_file(tl::make_unexpected(made.error()), link.path);
+  if (!made) {
+    uncount(link.replaced);
+    return per_file(tl::make_unexpected(made.error()), link.path);
+  }
   m_beside->copy(link.leader, link.path);
   if (!link.in_live) return {};
   return add_place(link.path, link.spot, *made, link.replaced);

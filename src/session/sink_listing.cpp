@@ -145,6 +145,7 @@ Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool
   file.path = path;
   file.size = entry.size;
   file.dropped = true;
+  file.counted = false;
   m_expected.emplace(key, std::move(file));
   return {};
 }

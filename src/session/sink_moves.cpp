@@ -93,7 +93,7 @@ Status Sink::settle_moves() {
       [this](const TakenFile& taken, const StagedNode& node) {
         return staged(taken.file, node, taken.digest, taken.file.meta, taken.file.size);
       },
-      [this](Error error, const RelPath& path) { return per_file(tl::make_unexpected(std::move(error)), path); }));
+      [this](Error error, ExpectedFile& file) { return per_file(tl::make_unexpected(std::move(error)), file); }));
   m_result.files_moved = m_mover->files();
   m_result.moved_bytes = m_mover->bytes();
   return {};

@@ -14,14 +14,15 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
     return {};
   }
   const RelPath path = directory.path.child(entry.name);
+  const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
   NB_TRY_ASSIGN(const bool may, may_stage(directory, entry, present));
   if (!may) {
+    uncount(replaced);
     if (shared) m_stand_ins[path] = std::nullopt;
     return {};
   }
   directory.touched = true;
   const bool in_live = directory.location.where == Where::live;
-  const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
   if (entry.type == fs::FileType::regular && in_live && !entry.link_to) {
     NB_TRY_ASSIGN(const bool resumed, stage_resumed(directory, entry, shared, replaced));
     if (resumed) return {};
@@ -56,7 +57,7 @@ Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, cons
   }
   if (entry.type == fs::FileType::regular) return expect_content(directory, entry, std::move(file));
   auto node = m_stager->make_special(file.spot, entry, file.path.str());
-  if (!node) return per_file(tl::make_unexpected(node.error()), file.path);
+  if (!node) return per_file(tl::make_unexpected(node.error()), file);
   if (file.shared) m_shared[file.path] = file.spot;
   return file.in_live ? add_place(file.path, file.spot, *node, file.replaced) : Status{};
 }

@@ -95,6 +95,7 @@ struct ExpectedFile {
   std::optional<BasisFile> basis;       // a delta against it may come
   bool owes_basis_done = false;         // the source waits for our word on that delta, or on its digest
   bool digest_asked = false;            // its digest alone may come
+  bool counted = true;                  // as new, or as changed; not any more once it has failed
 };
 
 // A name that becomes a hard link once everything is staged.

@@ -216,6 +216,32 @@ class Paths(Past):
         outcome = self.run_code(opt.PARTIAL, "restore", f"{self.pool}:docs", f"{self.pool}:a", self.out)
         self.assertEqual(self.names(), ["a"])
 
+    def test_what_did_not_come_is_not_counted(self) -> None:
+        """Contents that a scrub found damaged: small, large, of several names, in place of another file."""
+        self.source.mkdir()
+        (self.source / "small").write_text("one")
+        (self.source / "large").write_bytes(os.urandom(300_000))
+        (self.source / "linked").write_text("two")
+        os.link(self.source / "linked", self.source / "linked again")
+        (self.source / "sound").write_text("three")
+        self.push()
+        for name in ("small", "large", "linked", "linked again"):
+            (self.source / name).unlink()
+        self.push()
+        for name in ("small", "large", "linked"):
+            kept = self.pool / ".nbackup/history/2/files" / name
+            before = kept.stat()
+            kept.write_bytes(b"x" * before.st_size)
+            os.utime(kept, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.run_code(opt.DAMAGED, "scrub", self.pool)
+        self.out.mkdir()
+        (self.out / "large").write_bytes(b"another")
+        outcome = self.run_code(opt.PARTIAL, "restore", "--json", "--at", "1", f"{self.pool}/", self.out)
+        end = [json.loads(line) for line in outcome.stdout.splitlines()][-1]["changes"]
+        self.assertEqual((end["new"], end["changed"]), (1, 0), outcome.text)
+        self.assertEqual(self.names(), ["large", "sound"])
+        self.assertEqual((self.out / "large").read_bytes(), b"another")
+
     def test_confined_and_read_only(self) -> None:
         """The key of a backup that may only read looks back as well, and sees nothing above its root."""
         self.small()
