@@ -48,7 +48,7 @@ struct Job {
   std::optional<std::string> stay_within;   // push with `at`: as for set_up_source
   bool single_file_only = false;            // pull: a directory, or what a pattern finds, is Errc::path
   std::optional<wire::Id> expected_set;     // push: the set this client knows at that destination
-  std::vector<std::string> expected_mounts; // push: absolute paths below the sources that were mount points last time
+  std::vector<std::string> expected_mounts; // push: absolute paths that were mount points last time, as `mounts` told
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
   std::function<void(const wire::Hello&)> on_hello = {};  // told what the other end says of itself, each time
@@ -72,7 +72,7 @@ struct RunReport {
   wire::RunResult result;             // the sink's account
   Counts counts;
   std::optional<wire::Id> set;        // push: the set's UUID
-  std::vector<std::string> mounts;    // push: mount points met below the sources (and sources that are one), absolute
+  std::vector<std::string> mounts;    // push: mount points met below the sources, and those they lie on; absolute
   std::uint64_t problems = 0;         // per-file errors on both sides
   int exit_code = 0;                  // 0, 23, 24, 40: what the problems ask for
   std::optional<std::uint64_t> read_generation;  // pull with `at`: what that meant

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "fs/posix_directory.hpp"
+
 namespace nb::session {
 namespace {
 
@@ -101,6 +103,16 @@ RelPath without_first(const RelPath& path) {
   return RelPath::parse(path.str().substr(path.str().find('/') + 1)).value();
 }
 
+// The mount point that `path` is or lies below; nothing where that is the root of all.
+std::optional<std::string> mount_of(std::string path) {
+  for (; path.size() > 1; path.resize(path.rfind('/'))) {
+    const auto directory = fs::open_user_directory(path);
+    const auto stat = directory ? (*directory)->stat() : tl::make_unexpected(directory.error());
+    if (stat && stat->mount_root) return path;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Status SourceTree::add(const std::string& source, const std::optional<std::string>& stay_within) {
@@ -161,10 +173,8 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
 std::vector<std::string> SourceTree::mounted_sources() const {
   std::vector<std::string> mounted;
   for (const Root& root : m_roots) {
-    const bool by_name = root.only && !root.is_itself;
-    const auto stat = by_name ? root.directory->stat_at(*root.only) : root.directory->stat();
-    if (!stat || !stat->mount_root || root.path == "/") continue;
-    mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
+    auto mount = mount_of(root.only && !root.is_itself ? root.path + "/" + *root.only : root.path);
+    if (mount) mounted.push_back(*std::move(mount));
   }
   return mounted;
 }

@@ -66,7 +66,7 @@ class SourceTree {
   [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
   // Absolute path of the file system object at `path`, for messages and the record of mount points.
   [[nodiscard]] std::string absolute(const SourceDirectory& directory) const;
-  // Sources that are themselves mount points.
+  // The mount points that sources are or lie below, but for the root of all.
   [[nodiscard]] std::vector<std::string> mounted_sources() const;
 
   // The source, as the user wrote it, lies in a file set that keeps this beside its tree.

@@ -87,6 +87,26 @@ class Guards(Pushed):
         self.run_ok(*self.push("--delete", opt.ALLOW_UNMOUNTED))
         self.assert_same_tree(self.source, self.sink)
 
+    def test_mount_point_above_the_source_gone(self) -> None:
+        """What lies in the bare directory is not the source."""
+        self.need_root()
+        mount, sink = self.dir / "usb", self.dir / "of usb"
+        for end in ("", "/"):
+            with self.subTest(end=end):
+                source = f"{mount}/photos{end}"
+                with loopfs.Tmpfs(mount, 4) as disk:
+                    (disk.mount / "photos").mkdir()
+                    (disk.mount / "photos/one").write_text("x")
+                    self.run_ok("push", "--delete", source, sink)
+                before = tree.snapshot(sink)
+                (mount / "photos").mkdir(parents=True)
+                (mount / "photos/README").write_text("mount the disk here")
+                outcome = self.run_code(opt.MOUNT_GONE, "push", "--delete", source, sink)
+                self.assertIn(str(mount).encode() + b" was a mount point", outcome.stderr, outcome.text)
+                self.assert_same_tree(before, sink)
+                self.run_ok("push", "--delete", opt.ALLOW_UNMOUNTED, source, sink)
+                remove_tree(mount / "photos")
+
     def test_set_missing(self) -> None:
         self.sink.rename(self.dir / "elsewhere")
         self.sink.mkdir()  # the mount point of a disk that is not there
