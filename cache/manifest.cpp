@@ -86,6 +86,10 @@ void Manifest::begin_run(const TransactionId& transaction) {
   flush();
 }
 
+void Manifest::begin_file(const RelPath& path) {
+  write([&](Connection& connection) { rows::drop(connection, place(connection, path), rows::State::pending); });
+}
+
 void Manifest::stage(const RelPath& path, const StagedFile& file) {
   const auto mtime = to_ns(file.mtime);
   if (!mtime) return;

@@ -56,6 +56,9 @@ class Manifest {
   // --- Writing: begin_run, then stage and stage_piece in any order; after the commit is durable, confirm and remove.
   // Drops what other runs left pending; what this transaction staged before it lost its connection stays.
   void begin_run(const TransactionId& transaction);
+  // Another content of `path` begins to be staged. What this transaction staged there before it lost its connection
+  // goes, with the pieces of its signature.
+  void begin_file(const RelPath& path);
   // The content of `path` is `file` if this transaction commits. Replaces what it staged there.
   void stage(const RelPath& path, const StagedFile& file);
   // A piece of its signature, before or after stage(). Pieces over k_max_signature_piece_bytes are not kept.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "hash/file_hasher.hpp"
 
 namespace nb::delta {
 namespace {
@@ -104,6 +105,21 @@ Result<SignaturePiece> SignaturePiece::decode(ByteView blob, std::uint64_t index
   }
   if (!in.at_end()) return in.bad("bytes left over");
   return piece;
+}
+
+std::optional<hash::Digest> digest_by_pieces(std::uint64_t file_bytes, const hash::Secret& secret,
+                                             const PieceOf& piece) {
+  if (file_bytes <= k_block_bytes) return std::nullopt;
+  hash::FileHasher hasher(secret);
+  for (std::uint64_t index = 0; index < pieces_in(file_bytes); ++index) {
+    const auto signed_piece = piece(index);
+    if (!signed_piece) return std::nullopt;
+    for (std::uint64_t i = 0; i < signed_piece->size(); ++i) {
+      const std::size_t bytes = block_bytes(file_bytes, signed_piece->first_block() + i);
+      hasher.update_block_digest(signed_piece->block(i).strong, bytes);
+    }
+  }
+  return hasher.finish();
 }
 
 }  // namespace nb::delta

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -54,5 +56,11 @@ class SignaturePiece {
   BlockSignature m_zeros;
   std::vector<BlockSignature> m_blocks;  // m_count of them, or none while all are zeros
 };
+
+// The digest of the content of `file_bytes` bytes that these pieces are the signature of; nothing where one is missing,
+// and for a content of one block, whose digest does not follow from it.
+using PieceOf = std::function<std::optional<SignaturePiece>(std::uint64_t index)>;
+std::optional<hash::Digest> digest_by_pieces(std::uint64_t file_bytes, const hash::Secret& secret,
+                                             const PieceOf& piece);
 
 }  // namespace nb::delta

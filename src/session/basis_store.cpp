@@ -48,11 +48,29 @@ std::optional<BasisFile> BasisStore::offer_begun(const RelPath& path, std::uint6
 }
 
 Bytes BasisStore::piece(const BasisFile& basis, std::uint64_t index) {
-  if (basis.digest) {
+  if (has_signature(basis)) {
     auto known = manifest().piece(basis.path, static_cast<std::uint32_t>(index));
     if (known) return std::move(*known);
   }
   return read_piece(basis, index);
+}
+
+std::optional<delta::SignaturePiece> BasisStore::known_piece(const BasisFile& basis, std::uint64_t index) {
+  const auto blob = manifest().piece(basis.path, static_cast<std::uint32_t>(index));
+  if (!blob) return std::nullopt;
+  auto decoded = delta::SignaturePiece::decode(*blob, index, basis.stat.size, m_signer, Errc::io);
+  return decoded ? std::optional(std::move(*decoded)) : std::nullopt;
+}
+
+// Both sides believe what it says of a block that neither reads: so it must be the signature of just this content.
+bool BasisStore::has_signature(const BasisFile& basis) {
+  if (!basis.digest) return false;
+  if (m_checked_path != basis.path) {
+    const auto piece = [&](std::uint64_t index) { return known_piece(basis, index); };
+    m_is_sound = delta::digest_by_pieces(basis.stat.size, m_signer.secret(), piece) == basis.digest;
+    m_checked_path = basis.path;
+  }
+  return m_is_sound;
 }
 
 Bytes BasisStore::read_piece(const BasisFile& basis, std::uint64_t index) {
@@ -80,18 +98,18 @@ bool BasisStore::is_unchanged(const BasisFile& basis, const fs::File& file) {
 }
 
 const delta::BlockSignature* BasisStore::trusted(const BasisFile& basis, std::uint64_t block) {
-  if (!basis.digest) return nullptr;
+  if (!has_signature(basis)) return nullptr;
   const std::uint64_t index = block / delta::k_piece_blocks;
   if (!m_piece || m_piece_path != basis.path || m_piece->index() != index) {
-    m_piece.reset();
+    m_piece = known_piece(basis, index);
     m_piece_path = basis.path;
-    const auto blob = manifest().piece(basis.path, static_cast<std::uint32_t>(index));
-    if (!blob) return nullptr;
-    auto decoded = delta::SignaturePiece::decode(*blob, index, basis.stat.size, m_signer, Errc::io);
-    if (!decoded) return nullptr;
-    m_piece = std::move(*decoded);
+    if (!m_piece) return nullptr;
   }
   return &m_piece->block(block - m_piece->first_block());
+}
+
+void BasisStore::begin_file(const RelPath& path) {
+  if (m_set != nullptr) manifest().begin_file(path);
 }
 
 void BasisStore::stage_piece(const RelPath& path, const delta::SignaturePiece& piece, std::uint64_t file_bytes) {

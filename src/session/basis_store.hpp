@@ -49,6 +49,8 @@ class BasisStore {
 
   // Notes the content that a run stages for `path`, and the pieces of its signature as they are finished.
   [[nodiscard]] bool remembers() const { return m_set != nullptr; }
+  // Before the pieces: none of another content that this run had begun for the path may stay with them.
+  void begin_file(const RelPath& path);
   void stage_piece(const RelPath& path, const delta::SignaturePiece& piece, std::uint64_t file_bytes);
   void stage(const RelPath& path, const txn::Ident& ident, std::uint64_t size, const hash::Digest& digest);
   // What is remembered of that file is wrong, whatever its stat data say; also for runs to come.
@@ -63,7 +65,7 @@ class BasisStore {
   // As the manifest's functions of these names; nothing where there is no manifest.
   bool has_other(const RelPath& path, std::uint64_t size, const std::optional<fs::Timestamp>& mtime);
   std::vector<RelPath> find_by_content(const hash::Digest& digest, std::uint64_t size);
-  // `path` gets the content of `from`, whose digest_of() is known: the signature is known too.
+  // `path`, which was begun, gets the content of `from`, whose digest_of() is known: the signature is known too.
   void inherit(const RelPath& path, const RelPath& from);
 
   // --- Hints about directories: of no weight in themselves, so they are noted at once and not with the commit.
@@ -87,6 +89,8 @@ class BasisStore {
   cache::Manifest* known();
   void forget_removed();
   Bytes read_piece(const BasisFile& basis, std::uint64_t index);
+  std::optional<delta::SignaturePiece> known_piece(const BasisFile& basis, std::uint64_t index);
+  bool has_signature(const BasisFile& basis);
 
   fs::Directory& m_root;
   txn::FileSet* m_set;
@@ -102,6 +106,8 @@ class BasisStore {
   std::optional<bool> m_knows_listings;
   RelPath m_piece_path;                         // whose piece is m_piece
   std::optional<delta::SignaturePiece> m_piece;
+  std::optional<RelPath> m_checked_path;        // whose signature was looked at last,
+  bool m_is_sound = false;                      // and whether it is that of the content
 };
 
 }  // namespace nb::session

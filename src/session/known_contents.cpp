@@ -114,17 +114,8 @@ void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const has
 
 // The digest of a file of several blocks follows from theirs.
 bool KnownContents::has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest) {
-  if (!m_manifest || file_bytes <= delta::k_block_bytes) return false;
-  hash::FileHasher hasher(m_signer.secret());
-  for (std::uint64_t index = 0; index < delta::pieces_in(file_bytes); ++index) {
-    const auto signed_piece = piece(path, index, file_bytes);
-    if (!signed_piece) return false;
-    for (std::uint64_t i = 0; i < signed_piece->size(); ++i) {
-      const std::size_t bytes = delta::block_bytes(file_bytes, signed_piece->first_block() + i);
-      hasher.update_block_digest(signed_piece->block(i).strong, bytes);
-    }
-  }
-  return hasher.finish() == digest;
+  const auto piece_of = [&](std::uint64_t index) { return piece(path, index, file_bytes); };
+  return m_manifest && delta::digest_by_pieces(file_bytes, m_signer.secret(), piece_of) == digest;
 }
 
 std::optional<delta::SignaturePiece> KnownContents::piece(const RelPath& path, std::uint64_t index,

@@ -97,7 +97,10 @@ Result<bool> Mover::take_candidate(const RelPath& from, const ExpectedFile& file
   if (recorded ? *recorded != digest : !reads_as(digest, from, candidate->stat)) return false;
   const bool is_alike =
       candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
-  if (recorded && file.size > hash::k_block_bytes) m_bases.inherit(set_path, from);
+  if (file.size > hash::k_block_bytes) {
+    m_bases.begin_file(set_path);
+    if (recorded) m_bases.inherit(set_path, from);
+  }
   NB_TRY(m_transaction.add_taken(encode(TakenFile{file, digest, from, candidate->stat, is_alike})));
   ++m_taken;
   return true;

@@ -72,6 +72,7 @@ void Sink::begin_content(const ExpectedFile& file) {
   Incoming& in = *m_incoming;
   delta::SignatureBuilder::PieceTaker taker;
   if (m_bases->remembers()) {
+    m_bases->begin_file(set_path(file.path));
     taker = [this, path = set_path(file.path), size = in.size](const delta::SignaturePiece& piece) -> Status {
       m_bases->stage_piece(path, piece, size);
       return {};

@@ -369,6 +369,19 @@ TEST_CASE("a copied file inherits the signature", "[cache]") {
   CHECK_FALSE(f.manifest->piece(path_of("y"), 2));
 }
 
+// As when a connection is lost and the file is another one when the run goes on.
+TEST_CASE("another content of one run inherits no signature", "[cache]") {
+  Fixture f;
+  f.manifest->begin_run(k_first);
+  f.manifest->stage_piece(path_of("x"), 0, piece_bytes(0));
+  f.manifest->stage(path_of("x"), {1, 70'000, {1000, 1}, digest_number(1)});
+  f.reopen();
+  f.manifest->begin_run(k_first);
+  f.manifest->begin_file(path_of("x"));
+  commit(*f.manifest, "x", 2);
+  CHECK_FALSE(f.manifest->piece(path_of("x"), 0));
+}
+
 TEST_CASE("a manifest of the first schema is carried on", "[cache]") {
   TempDirectory temp;
   Warnings warnings;
