@@ -34,7 +34,7 @@ bool is_fine(std::uint32_t nsec) { return nsec % 1'000'000 != 0; }
 bool is_settled(fs::Timestamp mtime, fs::Timestamp ctime, WallTime began) {
   const auto mtime_ns = to_ns(mtime);
   const auto ctime_ns = to_ns(ctime);
-  if (!mtime_ns || !ctime_ns) return false;
+  if (!mtime_ns || !ctime_ns || ctime.nsec == 0) return false;
   constexpr std::chrono::milliseconds k_fine_margin{100};
   constexpr std::chrono::milliseconds k_coarse_margin{2000};
   const std::chrono::nanoseconds margin = is_fine(ctime.nsec) ? k_fine_margin : k_coarse_margin;

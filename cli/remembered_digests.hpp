@@ -38,6 +38,7 @@ class RememberedDigests final : public scan::DigestMemory {
  private:
   // Nothing for a file system where stat data promise nothing, and for a file mounted over a name in `near`.
   std::optional<std::string> file_system(const fs::Node& near, const fs::Stat& stat);
+  [[nodiscard]] static bool may_change_unseen(const fs::Node& near, const Reading& reading);
   std::optional<cache::DigestKey> key_of(const fs::Node& near, const fs::Stat& stat, const hash::Secret& secret);
 
   Clock& m_clock;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <limits>
 
 namespace nb::fs::posix {
@@ -191,6 +192,14 @@ Result<bool> PosixFile::punch_hole(Extent range) {
     if (errno != EINTR) return fail_errno("punch hole");
   }
   return true;
+}
+
+// A lease for reading is given where nobody writes. Whoever wants to write meanwhile waits until it is given back, and we
+// would get a signal: one that does nothing.
+bool PosixFile::may_have_writer() const {
+  if (::fcntl(fd(), F_SETSIG, SIGURG) != 0 || ::fcntl(fd(), F_SETLEASE, F_RDLCK) != 0) return true;
+  static_cast<void>(::fcntl(fd(), F_SETLEASE, F_UNLCK));
+  return false;
 }
 
 Result<bool> PosixFile::try_lock(LockKind kind, std::uint64_t at) {

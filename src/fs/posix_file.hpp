@@ -28,6 +28,7 @@ class PosixFile final : public PosixNode<File, Access::full> {
   Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) override;
   Result<bool> punch_hole(Extent range) override;
   Result<bool> try_lock(LockKind kind, std::uint64_t at) override;
+  [[nodiscard]] bool may_have_writer() const override;
 
  private:
   Result<std::optional<Extent>> rest_as_data(std::uint64_t offset);

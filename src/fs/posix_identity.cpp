@@ -34,7 +34,8 @@ constexpr std::uint64_t k_f2fs_magic = 0xf2f52010;
 constexpr std::uint64_t k_zfs_magic = 0x2fc12fc1;
 constexpr std::uint64_t k_bcachefs_magic = 0xca451a4e;
 constexpr std::uint64_t k_btrfs_magic = BTRFS_SUPER_MAGIC;
-constexpr std::array<std::uint64_t, 7> k_known_kinds{EXT4_SUPER_MAGIC, k_btrfs_magic, TMPFS_MAGIC,     k_xfs_magic,
+// Not tmpfs, where a store into mapped memory moves no time.
+constexpr std::array<std::uint64_t, 6> k_known_kinds{EXT4_SUPER_MAGIC, k_btrfs_magic, k_xfs_magic,
                                                      k_f2fs_magic,     k_zfs_magic,   k_bcachefs_magic};
 
 // Where setting and removing an attribute or an ACL moves ctime (tests/unit/fs checks it). Not tmpfs, where older

@@ -27,6 +27,7 @@ class SimFile final : public SimNode<File> {
   Result<bool> clone_range(const File& from, Extent range, std::uint64_t offset) override;
   Result<bool> punch_hole(Extent range) override;
   Result<bool> try_lock(LockKind kind, std::uint64_t at) override;
+  [[nodiscard]] bool may_have_writer() const override { return false; }
 
  private:
   Status check_writable() const;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of file systems: one for everything in a file system, another elsewhere, none where stat data promise nothing;
 // and the path by which a library finds an open directory.
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include <filesystem>
 
+#include "base/fd.hpp"
 #include "unit/fs/world.hpp"
 
 using namespace nb;
@@ -27,6 +31,9 @@ TEST_CASE("a file system has one name for all that is in it", "[fs]") {
 TEST_CASE("file systems whose stat data promise nothing have no name", "[fs]") {
   CHECK_FALSE(good(open_user_directory("/proc"))->file_system_identity());
   CHECK_FALSE(good(open_user_directory("/sys"))->file_system_identity());
+  if (std::filesystem::exists("/dev/shm")) {
+    CHECK_FALSE(good(open_user_directory("/dev/shm"))->file_system_identity());
+  }
 }
 
 TEST_CASE("two file systems have two names", "[fs]") {
@@ -42,6 +49,24 @@ TEST_CASE("a node that is held by its path alone has no file system name", "[fs]
   const auto directory = good(open_user_directory(temp.path()));
   write(*directory, "f", "x");
   CHECK_FALSE(good(directory->open_node("f"))->file_system_identity());
+}
+
+TEST_CASE("a file that is open for writing, or mapped so, has a writer", "[fs]") {
+  const nb::test::TempDir temp;
+  const auto directory = good(open_user_directory(temp.path()));
+  REQUIRE(write(*directory, "f", "x"));
+  const auto file = good(directory->open_file("f", OpenMode::read));
+  if (!file->file_system_identity()) return;  // one that knows no leases
+  CHECK_FALSE(file->may_have_writer());
+  nb::Fd writer(::open(temp.path("f").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(writer.valid());
+  CHECK(file->may_have_writer());
+  void* const mapped = ::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, writer.get(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  writer = nb::Fd();
+  CHECK(file->may_have_writer());
+  ::munmap(mapped, 1);
+  CHECK_FALSE(file->may_have_writer());
 }
 
 TEST_CASE("the simulated file system names its devices and has no path", "[fs]") {
