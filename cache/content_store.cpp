@@ -10,13 +10,21 @@ namespace {
 
 constexpr std::uint64_t k_path_bits = ~std::uint64_t{0} >> 1;  // SQLite's integers are signed
 
+// 2: what version 1 knew of an inode may be true of an earlier one of its number.
 constexpr std::array<const char*, k_content_schema_version> k_migrations{R"sql(
 CREATE TABLE contents(
   inode INTEGER PRIMARY KEY, path INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
   ctime_ns INTEGER NOT NULL, digest BLOB NOT NULL, seen_ns INTEGER NOT NULL, sum INTEGER NOT NULL);
+)sql",
+    R"sql(
+DROP TABLE contents;
+CREATE TABLE contents(
+  inode INTEGER PRIMARY KEY, path INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL, born_ns INTEGER NOT NULL, digest BLOB NOT NULL, seen_ns INTEGER NOT NULL,
+  sum INTEGER NOT NULL);
 )sql"};
 constexpr std::array k_probes{
-    "SELECT inode, path, size, mtime_ns, ctime_ns, digest, seen_ns, sum FROM contents LIMIT 1",
+    "SELECT inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum FROM contents LIMIT 1",
 };
 const Schema k_schema{k_migrations, k_probes, PathRule::exact};
 
@@ -31,7 +39,8 @@ std::int64_t sum_of(std::uint64_t inode, const Content& content) {
   bytes.reserve(80);
   ByteWriter out(bytes);
   for (const std::uint64_t value : {inode, content.path, content.size, to_unsigned(content.mtime_ns),
-                                    to_unsigned(content.ctime_ns), to_unsigned(content.seen_ns)}) {
+                                    to_unsigned(content.ctime_ns), to_unsigned(content.born_ns),
+                                    to_unsigned(content.seen_ns)}) {
     out.u64(value);
   }
   content.digest.write(out);
@@ -40,15 +49,16 @@ std::int64_t sum_of(std::uint64_t inode, const Content& content) {
 
 // The row at which a query of all columns stands; nothing if it is not what was written.
 std::optional<Content> content_in(const SQLite::Statement& row) {
-  const auto digest = digest_in(row.getColumn(5));
+  const auto digest = digest_in(row.getColumn(6));
   if (!digest) return std::nullopt;
   const Content content{to_unsigned(row.getColumn(1).getInt64()),
                         to_unsigned(row.getColumn(2).getInt64()),
                         row.getColumn(3).getInt64(),
                         row.getColumn(4).getInt64(),
+                        row.getColumn(5).getInt64(),
                         *digest,
-                        row.getColumn(6).getInt64()};
-  const bool is_whole = sum_of(to_unsigned(row.getColumn(0).getInt64()), content) == row.getColumn(7).getInt64();
+                        row.getColumn(7).getInt64()};
+  const bool is_whole = sum_of(to_unsigned(row.getColumn(0).getInt64()), content) == row.getColumn(8).getInt64();
   return is_whole ? std::optional(content) : std::nullopt;
 }
 
@@ -77,7 +87,7 @@ std::optional<Content> ContentStore::find(std::uint64_t inode) {
   std::optional<Content> found;
   m_store->with([&](Connection& connection) {
     SQLite::Statement& query = connection.statement(
-        "SELECT inode, path, size, mtime_ns, ctime_ns, digest, seen_ns, sum FROM contents WHERE inode = ?");
+        "SELECT inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum FROM contents WHERE inode = ?");
     query.bind(1, to_signed(inode));
     found = query.executeStep() ? content_in(query) : std::nullopt;
   });
@@ -87,16 +97,17 @@ std::optional<Content> ContentStore::find(std::uint64_t inode) {
 void ContentStore::put(std::uint64_t inode, const Content& content) {
   m_batch.add([&](Connection& connection) {
     SQLite::Statement& insert = connection.statement(
-        "INSERT OR REPLACE INTO contents(inode, path, size, mtime_ns, ctime_ns, digest, seen_ns, sum)"
-        " VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+        "INSERT OR REPLACE INTO contents(inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, to_signed(inode));
     insert.bind(2, to_signed(content.path));
     insert.bind(3, to_signed(content.size));
     insert.bind(4, content.mtime_ns);
     insert.bind(5, content.ctime_ns);
-    bind_blob(insert, 6, content.digest.bytes);
-    insert.bind(7, content.seen_ns);
-    insert.bind(8, sum_of(inode, content));
+    insert.bind(6, content.born_ns);
+    bind_blob(insert, 7, content.digest.bytes);
+    insert.bind(8, content.seen_ns);
+    insert.bind(9, sum_of(inode, content));
     insert.exec();
   });
 }
@@ -105,7 +116,7 @@ void ContentStore::for_each_of(const std::function<bool(const Content&)>& is_wan
                                const std::function<void(std::uint64_t inode, const Content&)>& visit) {
   m_store->with([&](Connection& connection) {
     SQLite::Statement& query =
-        connection.statement("SELECT inode, path, size, mtime_ns, ctime_ns, digest, seen_ns, sum FROM contents");
+        connection.statement("SELECT inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum FROM contents");
     while (query.executeStep()) {
       const auto content = content_in(query);
       if (content && is_wanted(*content)) visit(to_unsigned(query.getColumn(0).getInt64()), *content);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ContentStore: the digests of everything that a file set holds, in the live tree and in history, small files and large
 // ones. Lies in `.nbackup/contents.db`; scrubs write it, under the scrub lock, and no push does. An inode is the same
-// wherever it goes (a new name, history, a newer generation's files), and so is its row: nothing has to follow it.
+// wherever it goes (a new name, history, a newer generation's files), and so is its row: nothing has to follow it. The
+// time when it was made tells it from a later one of its number.
 //
 // A store as the others (store.hpp): its loss costs what it knows. What is not known is read by the next scrub and
 // believed from then on.
@@ -19,7 +20,7 @@
 
 namespace nb::cache {
 
-inline constexpr int k_content_schema_version = 1;
+inline constexpr int k_content_schema_version = 2;
 inline constexpr const char* k_contents_name = "contents.db";
 
 // Stands for a path below the set's root, or below files/ of a generation, in rows and in the choice of parts.
@@ -32,6 +33,7 @@ struct Content {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
+  std::int64_t born_ns = 0;  // 0 where it is not known
   hash::Digest digest;
   std::int64_t seen_ns = 0;  // when a scrub that had begun then has looked at it
 };

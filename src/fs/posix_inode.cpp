@@ -33,6 +33,7 @@ Stat to_stat(const struct statx& raw, FileType type) {
   stat.device = ::makedev(raw.stx_dev_major, raw.stx_dev_minor);
   if ((raw.stx_mask & STATX_MNT_ID) != 0) stat.mount = raw.stx_mnt_id;
   stat.inode = raw.stx_ino;
+  if ((raw.stx_mask & STATX_BTIME) != 0) stat.born = timestamp(raw.stx_btime);
   stat.links = raw.stx_nlink;
   if (type == FileType::char_device || type == FileType::block_device) {
     stat.node = {raw.stx_rdev_major, raw.stx_rdev_minor};
@@ -95,7 +96,8 @@ std::optional<FileType> type_from_mode(std::uint32_t mode) {
 Result<Stat> stat_name(int fd, const char* name) {
   struct statx raw {};
   constexpr int k_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  if (::statx(fd, name, k_flags, STATX_BASIC_STATS | STATX_MNT_ID, &raw) != 0) return fail_errno(context("stat", name));
+  constexpr unsigned k_wanted = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
+  if (::statx(fd, name, k_flags, k_wanted, &raw) != 0) return fail_errno(context("stat", name));
   const std::optional<FileType> type = type_from_mode(raw.stx_mode);
   if (!type) return fail(Errc::unsupported, context("stat: unknown file type", name));
   return to_stat(raw, *type);

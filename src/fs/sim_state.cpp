@@ -117,6 +117,7 @@ Result<Stat> State::stat(InodeNumber number) {
   stat.device = from.device;
   stat.mount = from.mount;
   stat.inode = number;
+  stat.born = from.born;
   stat.links = from.links;
   stat.node = from.node;
   stat.immutable = from.immutable;
@@ -141,6 +142,7 @@ InodeNumber State::make_inode(FileType type, InodeNumber parent) {
   made.type = type;
   made.device = parent == k_no_inode ? 0 : inode(parent).device;
   made.mount = parent == k_no_inode ? 0 : inode(parent).mount;
+  made.born = now;
   made.attributes.mode = first_mode(type);
   made.attributes.mtime = now;
   made.attributes.ctime = now;

@@ -48,6 +48,7 @@ struct AttributeChange {
 
 struct Inode {
   FileType type = FileType::regular;
+  Timestamp born;
   std::string target;  // of a symlink
   DeviceNumber node;
   std::uint64_t device = 0;

@@ -51,6 +51,7 @@ struct Stat {
   std::uint64_t device = 0;  // the file system (btrfs: the subvolume)
   std::uint64_t mount = 0;   // which mount of it shows the file here; 0 where the kernel (before 5.8) does not tell
   std::uint64_t inode = 0;
+  Timestamp born;  // when the inode was made; zero where the file system does not tell
   std::uint64_t links = 1;
   DeviceNumber node;       // of a device file
   bool immutable = false;  // chattr +i or +a
@@ -61,6 +62,10 @@ struct Stat {
 inline bool is_same_state(const Stat& a, const Stat& b) {
   return a.inode == b.inode && a.size == b.size && a.mtime == b.mtime && a.ctime == b.ctime;
 }
+
+// Whether it is told when the inode was made. A number alone may have been given out anew, or be another file's in a
+// copy of the tree; the two together are one file as long as it lives.
+[[nodiscard]] inline bool is_known_birth(const Timestamp& born) { return born != Timestamp{}; }
 
 // Whether rename and link work between the two: not between file systems, and not between two mounts of one either.
 [[nodiscard]] inline bool same_mount(const Stat& a, const Stat& b) {

@@ -8,6 +8,14 @@
 #include "txn/small_file.hpp"
 
 namespace nb::session {
+namespace {
+
+// 0 where it is not known.
+std::int64_t known_birth(const fs::Stat& stat) {
+  return fs::is_known_birth(stat.born) ? cache::to_ns(stat.born).value_or(0) : 0;
+}
+
+}  // namespace
 
 KnownContents::KnownContents(txn::FileSet& set, Warn warn)
     : m_set(set), m_signer(set.secret()), m_store(cache::ContentStore::none()) {
@@ -52,13 +60,17 @@ class KnownContents::Takeover {
     if (m_history) m_kept = std::make_unique<txn::KeptTrees>(*m_history);
   }
 
+  // Of one path there may be many contents of one mtime, in history and in what a run that died has left in its log.
   static bool is(const fs::Stat& stat, const txn::StagedRecord& record) {
-    return stat.type == fs::FileType::regular && stat.mtime == record.mtime;
+    if (stat.type != fs::FileType::regular || stat.inode != record.inode) return false;
+    if (fs::is_known_birth(record.born)) return stat.born == record.born;
+    return stat.mtime == record.mtime && stat.size == record.size;
   }
 
-  // With the size that it came with: if it has another now, at the same mtime, it is damaged.
+  // With the size and mtime that it came with: expect() tells what it means if it has others now.
   void note(const FilePlace& place, fs::Stat stat, const txn::StagedRecord& record, std::int64_t now_ns) {
     stat.size = record.size;
+    stat.mtime = record.mtime;
     m_contents.note(place, stat, record.digest, now_ns);
   }
 
@@ -93,12 +105,15 @@ Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
   }
   const auto mtime_ns = cache::to_ns(stat.mtime);
   if (!row || !mtime_ns) return {};
-  const bool is_same_name = row->path == cache::path_number(place.path);
+  const std::int64_t born_ns = known_birth(stat);
+  const bool tells_birth = row->born_ns != 0 && born_ns != 0;
+  if (tells_birth && row->born_ns != born_ns) return {};
+  const bool is_same_inode = tells_birth || cache::to_ns(stat.ctime) == row->ctime_ns;
+  const bool is_same_state = row->size == stat.size && row->mtime_ns == *mtime_ns;
   Expected expected{Standing::unknown, row->size, row->digest, seen_ns};
-  if (row->size == stat.size && row->mtime_ns == *mtime_ns) {
-    const bool is_untouched = cache::to_ns(stat.ctime) == row->ctime_ns;
-    expected.standing = is_same_name || is_untouched ? Standing::known : Standing::likely;
-  } else if (is_same_name) {
+  if (is_same_state) {
+    expected.standing = is_same_inode ? Standing::known : Standing::likely;
+  } else if (is_same_inode) {
     expected.standing = row->mtime_ns == *mtime_ns ? Standing::cut : Standing::changed;
   }
   return expected;
@@ -109,10 +124,10 @@ void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const has
   const auto mtime_ns = cache::to_ns(stat.mtime);
   const auto ctime_ns = cache::to_ns(stat.ctime);
   if (!mtime_ns || !ctime_ns) return;
-  m_store->put(stat.inode, {cache::path_number(place.path), stat.size, *mtime_ns, *ctime_ns, digest, seen_ns});
+  m_store->put(stat.inode, {cache::path_number(place.path), stat.size, *mtime_ns, *ctime_ns, known_birth(stat), digest,
+                            seen_ns});
 }
 
-// The digest of a file of several blocks follows from theirs.
 bool KnownContents::has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest) {
   const auto piece_of = [&](std::uint64_t index) { return piece(path, index, file_bytes); };
   return m_manifest && delta::digest_by_pieces(file_bytes, m_signer.secret(), piece_of) == digest;

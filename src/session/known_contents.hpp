@@ -19,7 +19,7 @@ using FilePlace = txn::ScrubPlace;
 
 enum class Standing : std::uint8_t {
   known,    // its content was `digest`, and its stat data say that it still is
-  likely,   // the same inode under another name: believed if the content fits, else unknown
+  likely,   // an inode of that number, size and mtime, where its birth is not told: believed if the content fits
   cut,      // its size alone is another than that of `digest`: no change that anybody makes
   changed,  // somebody else has written to it
   unknown,

@@ -166,7 +166,7 @@ Result<StagedNode> Mover::bring_in(const TakenFile& taken) {
   if (!linked) return copy(taken, **parent);
   NB_FAILPOINT("session.stage.linked");
   m_stager.keep_nothing_beside(taken.file.path);
-  return StagedNode{txn::ident_of(*stat), {}};
+  return StagedNode{txn::ident_of(*stat), {}, stat->born};
 }
 
 Result<StagedNode> Mover::copy(const TakenFile& taken, const fs::Directory& parent) {

@@ -175,7 +175,8 @@ class Scrub {
   }
 
   static txn::Damaged entry_of(const FilePlace& place, const fs::Stat& stat, const Expected& expected) {
-    return {place.generation, place.path, stat.inode, stat.size, stat.mtime, expected.size, expected.digest, false, {}};
+    return {place.generation, place.path,    stat.inode,      stat.born, stat.size,
+            stat.mtime,       expected.size, expected.digest, false,     {}};
   }
 
   Status damaged(const FilePlace& place, fs::File& file, const fs::Stat& stat, const Expected& expected) {

@@ -170,7 +170,7 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
   }
   directory.location = {Where::staged, spot.slot, {}, false, false};
   NB_TRY(adopt_or_make(directory, spot, resumes ? Leftover::possible : Leftover::none));
-  NB_TRY(m_target.transaction->log_staged({path, spot.slot, true, 0, {}, {}}));
+  NB_TRY(m_target.transaction->log_staged({path, spot.slot, true, 0, {}, {}, false, 0, {}}));
   NB_TRY_ASSIGN(const fs::Stat made, m_target.transaction->slots().stat_at(Stager::name_of(spot)));
   std::optional<txn::Ident> old;
   if (replaced) old = txn::ident_of(*replaced);

@@ -107,7 +107,7 @@ Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const 
   // Only size and times can have changed since, and the literal metadata tells the time.
   txn::Ident ident = txn::ident_of(now);
   if (ident.type == fs::FileType::regular) ident.mtime = kept.literal.mtime;
-  return StagedNode{ident, std::move(kept.literal)};
+  return StagedNode{ident, std::move(kept.literal), now.born};
 }
 
 // Symlinks, FIFOs and sockets take no attributes: whoever may not give them their owner could not keep it either.
@@ -199,7 +199,7 @@ Result<std::optional<StagedNode>> Stager::finish_plain(fs::File& file, const fs:
   if (!made || inherits == Inherits::acls || !plain.give(file, *made, meta)) return std::nullopt;
   txn::Ident ident = txn::ident_of(*made);
   ident.mtime = meta.mtime;
-  return StagedNode{ident, meta};
+  return StagedNode{ident, meta, made->born};
 }
 
 Result<StagedNode> Stager::finish_file(const Spot& spot, fs::File& file, const fs::Metadata& meta,
@@ -240,7 +240,7 @@ Status Stager::finish_tree_directory(const Spot& spot, const fs::Metadata& liter
 Result<StagedNode> Stager::linked(const Spot& spot) {
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
   NB_TRY_ASSIGN(const fs::Stat stat, dir->stat_at(name_of(spot)));
-  return StagedNode{txn::ident_of(stat), {}};
+  return StagedNode{txn::ident_of(stat), {}, stat.born};
 }
 
 Result<StagedNode> Stager::link_staged(const Spot& from, const Spot& to) {

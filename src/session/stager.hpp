@@ -32,6 +32,7 @@ struct Spot {
 struct StagedNode {
   txn::Ident ident;
   fs::Metadata literal;  // what the inode has now; empty for a second name of one that has it already
+  fs::Timestamp born;
 };
 
 enum class Inherits : std::uint8_t { nothing, acls };

@@ -12,17 +12,22 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_magic = "nbackup damage";
-constexpr std::uint64_t k_version = 1;
+constexpr std::uint64_t k_version = 2;
 constexpr std::string_view k_damage_new_name = "damage.new";
 
 // First byte of each record. On disk: never renumber.
-enum class Kind : std::uint8_t { header = 1, footer = 2, file = 16 };
+// Version 1 had files without the time of birth.
+enum class Kind : std::uint8_t { header = 1, footer = 2, file_without_birth = 16, file = 17 };
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
 Status expect_kind(ByteReader& in, Kind kind) {
   NB_TRY_ASSIGN(const std::uint8_t found, in.u8());
   return found == static_cast<std::uint8_t>(kind) ? Status() : in.bad("record of another kind");
+}
+
+bool is_file(std::uint8_t kind) {
+  return kind == static_cast<std::uint8_t>(Kind::file) || kind == static_cast<std::uint8_t>(Kind::file_without_birth);
 }
 
 Bytes header() {
@@ -103,6 +108,7 @@ std::optional<Damaged> found_again(const Damaged& file, LiveTree& live, KeptTree
 
 bool Damaged::is(const fs::Stat& stat) const {
   if (stat.type != fs::FileType::regular || stat.inode != inode) return false;
+  if (fs::is_known_birth(born) && stat.born != born) return false;
   return is_being_healed || (stat.size == found_bytes && stat.mtime == mtime);
 }
 
@@ -114,6 +120,7 @@ Bytes encode(const Damaged& file) {
   if (file.generation) out.varint(*file.generation);
   out.string(file.path.str());
   out.varint(file.inode);
+  put(out, file.born);
   out.varint(file.found_bytes);
   put(out, file.mtime);
   out.varint(file.size);
@@ -129,11 +136,15 @@ Bytes encode(const Damaged& file) {
 
 Result<Damaged> decode_damaged(ByteView data) {
   ByteReader in(data, Errc::bad_set, "damaged file");
-  NB_TRY(expect_kind(in, Kind::file));
+  NB_TRY_ASSIGN(const std::uint8_t kind, in.u8());
+  if (!is_file(kind)) return in.bad("record of another kind");
   Damaged file;
   NB_TRY_ASSIGN(file.generation, get_generation(in));
   NB_TRY_ASSIGN(file.path, get_damaged_path(in, file.generation.has_value()));
   NB_TRY_ASSIGN(file.inode, in.varint());
+  if (kind == static_cast<std::uint8_t>(Kind::file)) {
+    NB_TRY_ASSIGN(file.born, get_time(in));
+  }
   NB_TRY_ASSIGN(file.found_bytes, in.varint());
   NB_TRY_ASSIGN(file.mtime, get_time(in));
   NB_TRY_ASSIGN(file.size, in.varint());
@@ -154,7 +165,7 @@ Result<std::vector<Damaged>> read_damage(const fs::Directory& control) {
   NB_TRY(check_header(first));
   while (true) {
     NB_TRY_ASSIGN(const ByteView record, cursor.next_of("damage"));
-    if (!record.empty() && record[0] == std::byte{static_cast<std::uint8_t>(Kind::file)}) {
+    if (!record.empty() && is_file(std::to_integer<std::uint8_t>(record[0]))) {
       NB_TRY_ASSIGN(Damaged each, decode_damaged(record));
       files.push_back(std::move(each));
       continue;

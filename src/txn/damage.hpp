@@ -2,7 +2,7 @@
 // Damage: the files of a set whose content is known not to be what was put there, as scrubs have found them
 // (.nbackup/damage, docs/formats.md). Scrub and heal write the list, under the scrub lock; a push reads it.
 //
-// A file is known by its inode, and looked for where it may have gone: a live file that was replaced lies in history
+// A file is known by its inode and the time when that was made, and looked for where it may have gone: a live file that was replaced lies in history
 // under the same path, and thinning moves what history has to a newer generation.
 #pragma once
 
@@ -22,6 +22,7 @@ struct Damaged {
   std::optional<std::uint64_t> generation;  // whose files/ has it; nothing: the live tree
   RelPath path;
   std::uint64_t inode = 0;
+  fs::Timestamp born;  // of the inode; zero where that is not known
   std::uint64_t found_bytes = 0;  // its size, as damaged
   fs::Timestamp mtime;
   std::uint64_t size = 0;  // of the content that it should have

@@ -137,6 +137,9 @@ struct StagedRecord {
   fs::Timestamp mtime;         // of the source as staged
   hash::Digest digest;
   bool is_partial = false;     // a file that was begun: what is there may resemble what it was to be; no digest
+  // Of a complete file, as fs::Stat has them: it keeps both wherever it goes.
+  std::uint64_t inode = 0;
+  fs::Timestamp born;
 };
 
 Bytes encode(const SetFormat& format);

@@ -289,6 +289,8 @@ Bytes encode(const StagedRecord& record) {
   out.varint(record.size);
   put(out, record.mtime);
   record.digest.write(out);
+  out.varint(record.inode);
+  put(out, record.born);
   return bytes;
 }
 
@@ -305,6 +307,8 @@ Result<StagedRecord> decode_staged_record(ByteView data) {
   NB_TRY_ASSIGN(record.size, in.varint());
   NB_TRY_ASSIGN(record.mtime, get_time(in));
   NB_TRY_ASSIGN(record.digest, hash::Digest::read(in));
+  NB_TRY_ASSIGN(record.inode, in.varint());
+  NB_TRY_ASSIGN(record.born, get_time(in));
   return record;
 }
 

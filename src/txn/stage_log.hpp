@@ -14,7 +14,7 @@ namespace nb::txn {
 
 inline constexpr std::string_view k_log_name = "log";
 // The first record of a log, and what one takes that has no other.
-inline constexpr std::string_view k_log_title = "nbackup stage log 1";
+inline constexpr std::string_view k_log_title = "nbackup stage log 2";
 inline constexpr std::uint64_t k_empty_log_bytes = k_log_title.size() + k_frame_overhead_bytes;
 
 // Moves a cursor that stands before the title behind it; false if it is no log.

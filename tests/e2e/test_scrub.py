@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 from pathlib import Path
@@ -163,6 +164,110 @@ class Finds(Scrubbed):
         self.run_ok("prune", "--keep-last", "3", made.pool)
         self.assertNotIn("damaged:", self.run_ok("scrub", made.pool).stdout.decode())
         assert_exact(self, made, made.pool)
+
+
+class Alike(Case):
+    """Of one path there are many contents with one mtime: none is taken for another, whatever happens to inodes."""
+
+    OLD = 499_162_500  # what npm gives to all files
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.pool = self.dir / "source", self.dir / "pool"
+        self.source.mkdir()
+        self.rng = random.Random(3)
+
+    def put(self, name: str, size: int) -> None:
+        (self.source / name).unlink(missing_ok=True)
+        (self.source / name).write_bytes(self.rng.randbytes(size))
+        os.utime(self.source / name, (self.OLD, self.OLD))
+
+    def push(self, *options: str, failpoint: str = "", code: int = 0) -> None:
+        self.run_code(code, "push", "--delete", *options, f"{self.source}/", self.pool, failpoint=failpoint)
+
+    def assert_sound(self, pool: Path | None = None) -> None:
+        pool = pool or self.pool
+        before = tree.snapshot(pool)
+        self.assertIn("none damaged", self.run_ok("scrub", pool).stdout.decode())
+        self.run_ok("heal", pool)
+        have = {path: entry for path, entry in tree.snapshot(pool).items() if not path.startswith(b".nbackup/")}
+        self.assertFalse(tree.compare({p: e for p, e in before.items() if p in have}, have))
+
+    def test_a_name_that_becomes_a_link(self) -> None:
+        for size in (10, 100_000):
+            self.put("a", size)
+            self.put("p", size)
+            self.push()
+            (self.source / "p").unlink()
+            os.link(self.source / "a", self.source / "p")
+            self.push()
+            self.assert_sound()
+            self.assert_same_tree(self.source, self.pool)
+
+    def test_a_time_that_is_set_back(self) -> None:
+        self.put("f", 9)
+        self.push()
+        (self.source / "f").write_bytes(self.rng.randbytes(9))
+        self.push()
+        os.utime(self.source / "f", (self.OLD, self.OLD))
+        self.push("-c")
+        self.assert_sound()
+        self.assert_same_tree(self.source, self.pool)
+
+    def test_a_list_that_was_lost_in_a_crash(self) -> None:
+        """Of what came with that generation nothing is known; what came before is not taken for it."""
+        for failpoint in ("txn.apply.op", "txn.apply.linked", "txn.history.filed", "txn.cleanup.arrivals"):
+            with self.subTest(failpoint=failpoint):
+                self.pool = self.dir / f"pool of {failpoint}"
+                for name in "abc":
+                    self.put(name, 4000)
+                self.push()
+                self.put("c", 5000)
+                self.world.run("push", "--delete", f"{self.source}/", self.pool, failpoint=f"{failpoint}=abort")
+                self.run_ok("recover", "--wait", "60", self.pool)
+                self.assert_same_tree(self.source, self.pool)
+                self.assert_sound()
+
+    def test_what_a_run_that_died_has_staged(self) -> None:
+        self.put("c", 4000)
+        self.push()
+        old = (self.source / "c").read_bytes()
+        self.put("c", 5000)
+        self.world.run("push", "--delete", f"{self.source}/", self.pool, failpoint="txn.commit.ready=abort")
+        (self.source / "c").write_bytes(old)
+        os.utime(self.source / "c", (self.OLD, self.OLD))
+        (self.source / "n").write_text("new")
+        self.push()
+        self.assert_sound()
+
+    def test_a_copy_of_the_pool(self) -> None:
+        """Inode numbers fall on other versions of the same path."""
+        for number in range(12):
+            self.put("f", 4000 + number)
+            self.push()
+        self.assert_sound()
+        for way in (["cp", "-a"], ["rsync", "-aH"]):
+            with self.subTest(way=way[0]):
+                copy = self.dir / f"by-{way[0]}"
+                copy.mkdir()
+                subprocess.run([*way, f"{self.pool}/.", copy], check=True)
+                shutil.rmtree(self.pool)
+                self.assert_sound(copy)
+                copy.rename(self.pool)
+                self.assert_sound()
+
+    def test_numbers_that_are_given_out_anew(self) -> None:
+        for number in range(8):
+            self.put("f", 3000 + 30 * number)
+            self.push()
+        self.assert_sound()
+        self.run_ok("prune", "--keep-last", "1", self.pool)
+        for number in range(14):
+            self.put("f", 4000 + 50 * number)
+            for more in range(self.rng.randrange(4)):
+                self.put(f"{number}.{more}", 10)
+            self.push()
+        self.assert_sound()
 
 
 class Parts(Scrubbed):

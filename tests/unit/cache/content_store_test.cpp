@@ -24,7 +24,7 @@ struct Fixture {
   }
 };
 
-Content content(std::uint64_t number) { return {number, 100 + number, -5, 77, digest_number(number), 1000}; }
+Content content(std::uint64_t number) { return {number, 100 + number, -5, 77, 55, digest_number(number), 1000}; }
 
 }  // namespace
 
@@ -40,6 +40,7 @@ TEST_CASE("a content is found by its inode", "[cache][scrub]") {
   CHECK(found->size == 101);
   CHECK(found->mtime_ns == -5);
   CHECK(found->ctime_ns == 77);
+  CHECK(found->born_ns == 55);
   CHECK(found->digest == digest_number(1));
   CHECK(found->seen_ns == 1000);
   CHECK(f.store->find(2)->digest == digest_number(3));
@@ -75,7 +76,7 @@ TEST_CASE("what was not seen is forgotten, part by part", "[cache][scrub]") {
 }
 
 TEST_CASE("a changed row is none", "[cache][scrub]") {
-  for (const char* change : {"path = 9", "size = 9", "mtime_ns = 9", "ctime_ns = 9", "seen_ns = 9",
+  for (const char* change : {"path = 9", "size = 9", "mtime_ns = 9", "ctime_ns = 9", "born_ns = 9", "seen_ns = 9",
                              "digest = zeroblob(16)", "digest = x''", "inode = 9"}) {
     Fixture f;
     f.store->put(1, content(1));

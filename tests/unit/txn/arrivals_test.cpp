@@ -23,7 +23,7 @@ std::map<std::string, std::uint64_t> sizes_in(const fs::Directory& control, std:
 }
 
 StagedRecord staged(std::string_view path, std::uint64_t size) {
-  return {RelPath::parse(path).value(), 1, false, size, {}, {}};
+  return {RelPath::parse(path).value(), 1, false, size, {}, {}, false, 0, {}};
 }
 
 // A directory with a log of these records, as a stage has one.

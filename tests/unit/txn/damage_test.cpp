@@ -20,10 +20,10 @@ hash::Digest digest() {
 }
 
 Damaged live_file() {
-  return {std::nullopt, rel("a/file"), 12, 70000, {1000, 5}, 70000, digest(), false, {{0, 65536}}};
+  return {std::nullopt, rel("a/file"), 12, {1'700'000'000, 5}, 70000, {1000, 5}, 70000, digest(), false, {{0, 65536}}};
 }
 
-Damaged kept_file() { return {8, rel("cut"), 300, 0, {-1, 999'999'999}, 4096, digest(), true, {}}; }
+Damaged kept_file() { return {8, rel("cut"), 300, {}, 0, {-1, 999'999'999}, 4096, digest(), true, {}}; }
 
 ScrubRecord record() {
   ScrubRecord record;
@@ -48,6 +48,9 @@ TEST_CASE("records of damage and scrubs have the bytes that are documented", "[t
 TEST_CASE("golden records of scrubs decode to what they were made from", "[txn][scrub]") {
   CHECK(encode(decode_damaged(golden("damaged")).value()) == encode(live_file()));
   CHECK(encode(decode_damaged(golden("damaged_kept")).value()) == encode(kept_file()));
+  Damaged of_version_1 = live_file();
+  of_version_1.born = {};
+  CHECK(encode(decode_damaged(golden("damaged_1")).value()) == encode(of_version_1));
   CHECK(decode_scrub_record(golden("scrub")).value() == record());
   CHECK(decode_scrub_record(golden("scrub_never")).value() == ScrubRecord());
 }
@@ -115,7 +118,7 @@ TEST_CASE("a list of damaged files that is cut off or changed is refused", "[txn
 // What a scrub would have listed for a file that is there.
 Damaged listed(fs::Directory& top, std::optional<std::uint64_t> generation, std::string_view path) {
   const fs::Stat stat = good(parent_in(top, rel(path))->stat_at(rel(path).name()));
-  return {generation, rel(path), stat.inode, stat.size, stat.mtime, stat.size, digest(), false, {}};
+  return {generation, rel(path), stat.inode, stat.born, stat.size, stat.mtime, stat.size, digest(), false, {}};
 }
 
 TEST_CASE("a damaged file is found again where history has taken it", "[txn][scrub]") {
@@ -153,6 +156,9 @@ TEST_CASE("a damaged file that is being written anew is known by its inode alone
   CHECK(good(find_again(f.set.set(), {file})).empty());
   file.is_being_healed = true;
   CHECK(good(find_again(f.set.set(), {file})).size() == 1);
+  // Its number has been given out anew.
+  ++file.born.sec;
+  CHECK(good(find_again(f.set.set(), {file})).empty());
 }
 
 TEST_CASE("a record of scrubs that is damaged is as none", "[txn][scrub]") {

@@ -275,7 +275,7 @@ TEST_CASE("the stage of a committed transaction is no resume data", "[txn][resum
     REQUIRE(write_new_file(transaction->slots(), name, as_bytes("content")));
     const Ident staged = ident_of(transaction->slots().stat_at(name).value());
     const RelPath path = RelPath::parse("fresh").value();
-    REQUIRE(transaction->log_staged({path, slot, false, staged.size, staged.mtime, {}}));
+    REQUIRE(transaction->log_staged({path, slot, false, staged.size, staged.mtime, {}, false, 0, {}}));
     REQUIRE(transaction->add(Place{path, slot, staged, std::nullopt}));
     REQUIRE(transaction->commit({}));
   }

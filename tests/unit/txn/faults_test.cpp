@@ -103,7 +103,7 @@ TEST_CASE("what an earlier run staged is synced file by file before it counts", 
     const auto transaction = Transaction::begin(*set, *lock, tx_id(2), clock).value();
     const std::uint64_t slot = transaction->next_slot();
     REQUIRE(write_new_file(transaction->slots(), Transaction::slot_name(slot), as_bytes("data")));
-    REQUIRE(transaction->log_staged({RelPath::parse("n").value(), slot, false, 4, {}, {}}));
+    REQUIRE(transaction->log_staged({RelPath::parse("n").value(), slot, false, 4, {}, {}, false, 0, {}}));
   }
   const std::string staged = ".nbackup/tx/" + id_text(tx_id(3)) + "/new/1";
   disk.on_operation([&disk, staged](const SimEvent& event) mutable {

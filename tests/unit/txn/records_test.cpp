@@ -58,7 +58,7 @@ JournalOp sample_metadata() {
 }
 
 StagedRecord sample_staged() {
-  StagedRecord record{path_of("a/file"), 3, false, 1000, {12345, 6}, {}};
+  StagedRecord record{path_of("a/file"), 3, false, 1000, {12345, 6}, {}, false, 77, {1'700'000'000, 5}};
   for (std::size_t i = 0; i < record.digest.bytes.size(); ++i) record.digest.bytes[i] = static_cast<std::byte>(i);
   return record;
 }
