@@ -115,8 +115,8 @@ void ContentStore::put(std::uint64_t inode, const Content& content) {
 void ContentStore::for_each_of(const std::function<bool(const Content&)>& is_wanted,
                                const std::function<void(std::uint64_t inode, const Content&)>& visit) {
   m_store->with([&](Connection& connection) {
-    SQLite::Statement& query =
-        connection.statement("SELECT inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum FROM contents");
+    SQLite::Statement& query = connection.statement(
+        "SELECT inode, path, size, mtime_ns, ctime_ns, born_ns, digest, seen_ns, sum FROM contents");
     while (query.executeStep()) {
       const auto content = content_in(query);
       if (content && is_wanted(*content)) visit(to_unsigned(query.getColumn(0).getInt64()), *content);

@@ -58,7 +58,9 @@ Result<int> set(const HostJob& job, session::CommandOutput& output, Clock& clock
 
 bool policy_only_looks(const Settings& settings) { return !names_policy(settings) && !settings.default_policy; }
 
-bool names_policy(const Settings& settings) { return settings.keep || settings.max_delete != session::k_usual_max_delete; }
+bool names_policy(const Settings& settings) {
+  return settings.keep || settings.max_delete != session::k_usual_max_delete;
+}
 
 txn::SetPolicy changed_policy(txn::SetPolicy before, const Settings& settings) {
   if (settings.keep) before.keep = *settings.keep;

@@ -1,15 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 // push: a transfer that the client remembers. Before the run the memory arms the guards (the set that was there, the
 // mount points that there were); after it the memory is brought up to date.
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "cache/client_state.hpp"
 #include "cache/set_reports.hpp"
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
+#include "filter/rules.hpp"
+#include "ssh/destination.hpp"
 
 namespace nb::cli {
 namespace {
+
+bool are_on_two(const std::string& source, const std::string& destination) {
+  struct stat from {};
+  struct stat to {};
+  if (::stat(source.c_str(), &from) != 0) return false;
+  const bool is_there = ::stat(destination.c_str(), &to) == 0;
+  if (!is_there && ::stat(std::filesystem::path(destination).parent_path().c_str(), &to) != 0) return false;
+  return from.st_dev != to.st_dev;
+}
+
+// The path in the transfer of what lies at `destination`, if that is inside of `source`.
+std::optional<RelPath> path_inside(const std::string& source, const std::string& destination) {
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::canonical(source, error);
+  if (error) return std::nullopt;
+  const std::filesystem::path to = std::filesystem::weakly_canonical(destination, error);
+  if (error) return std::nullopt;
+  auto [above, below] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+  if (above != from.end() || below == to.end()) return std::nullopt;
+  const auto place = ssh::parse_location(source);
+  const bool stands_for_content = place && place->trailing_slash == ssh::TrailingSlash::present;
+  std::filesystem::path path = stands_for_content ? std::filesystem::path() : from.filename();
+  for (; below != to.end(); ++below) path /= *below;
+  auto inside = RelPath::parse(path.string());
+  return inside && !inside->is_root() ? std::optional(*std::move(inside)) : std::nullopt;
+}
+
+bool is_left_out(const filter::Rules& rules, const RelPath& path) {
+  for (RelPath each = path; !each.is_root(); each = each.parent()) {
+    if (rules.check(each, fs::FileType::directory) == filter::Verdict::exclude) return true;
+  }
+  return false;
+}
+
+// A destination in the source would be pushed with it, each time with all that was pushed before.
+Status check_apart(const Transfer& transfer, const session::Options& options) {
+  const Endpoints& ends = transfer.ends();
+  if (ends.host) return {};
+  filter::Rules rules;
+  for (const std::string& rule : options.filter_rules) NB_TRY(rules.add_filter(rule));
+  for (const std::string& source : ends.sources) {
+    const auto inside = path_inside(source, ends.destination);
+    const bool may_differ = (options.flags & wire::k_flag_one_file_system) != 0;
+    if (!inside || is_left_out(rules, *inside) || (may_differ && are_on_two(source, ends.destination))) continue;
+    return fail(Errc::path, "destination " + ends.shown_destination + " lies in the source " + source +
+                                ", so each push would take the one before with it; choose another place, or leave " +
+                                "it out: --exclude=/" + inside->str());
+  }
+  return {};
+}
 
 void arm_guards(Transfer& transfer, cache::ClientState& memory) {
   const Endpoints& ends = transfer.ends();
@@ -55,6 +110,8 @@ int run_push(const Settings& settings, Clock& clock) {
   auto prepared = Transfer::prepare(settings, clock);
   if (!prepared) return report_early_error(settings, prepared.error());
   Transfer& transfer = **prepared;
+  const Status apart = check_apart(transfer, transfer.job().options);
+  if (!apart) return report_early_error(settings, apart.error());
   cache::ClientState memory(transfer.memory());
   arm_guards(transfer, memory);
   const auto result = transfer.run();

@@ -107,6 +107,22 @@ class Guards(Pushed):
                 self.run_ok("push", "--delete", opt.ALLOW_UNMOUNTED, source, sink)
                 remove_tree(mount / "photos")
 
+    def test_destination_in_the_source(self) -> None:
+        pool = self.source / "deep/pool"
+        (self.source / "deep").mkdir(exist_ok=True)
+        link = self.dir / "link"
+        link.symlink_to(self.source)
+        before = tree.snapshot(self.source)
+        for source, path in ((f"{self.source}/", "deep/pool"), (f"{link}/.", "deep/pool"),
+                             (str(self.source), f"{self.source.name}/deep/pool")):
+            outcome = self.run_code(opt.PATH, "push", source, pool)
+            self.assertIn(f"--exclude=/{path}".encode(), outcome.stderr, outcome.text)
+            self.assert_same_tree(before, self.source)
+        for _ in range(2):
+            self.run_ok("push", "--exclude=/deep/pool", f"{self.source}/", pool)
+        self.assertNotIn(b"deep/pool", tree.snapshot(pool))
+        self.run_ok("push", f"{self.source}/", self.dir / f"{self.source.name} too")
+
     def test_set_missing(self) -> None:
         self.sink.rename(self.dir / "elsewhere")
         self.sink.mkdir()  # the mount point of a disk that is not there
