@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from support import loopfs
@@ -198,56 +199,61 @@ class Delta(Case):
                 self.fail("the server ended")
             os.sched_yield()
 
-    def test_sharing_file_systems(self) -> None:
-        """Where the file system shares blocks a delta takes no more room than what has changed."""
+    def on_sharing_file_systems(self, work: Callable[[loopfs.LoopFs], None]) -> None:
         for kind in ("xfs", "btrfs"):
             reason = loopfs.missing(kind)
             if reason:
                 self.skipTest(reason)
             with self.subTest(kind=kind), loopfs.LoopFs(self.dir, kind, 400, name=kind) as disk:
-                sink = disk.mount / "set"
-                self.image.write_bytes(self.rng.randbytes(8 * MIB))
-                self.run_counted("push", sink=sink)
-                os.sync()
-                before = os.statvfs(disk.mount)
-                self.change_pages(5)
-                self.run_counted("push", sink=sink)
-                os.sync()
-                after = os.statvfs(disk.mount)
-                self.assertLess((before.f_bfree - after.f_bfree) * before.f_frsize, 4 * MIB)
+                work(disk)
+
+    def test_sharing_file_systems(self) -> None:
+        """Where the file system shares blocks a delta takes no more room than what has changed."""
+        self.on_sharing_file_systems(self._little_room)
+
+    def _little_room(self, disk: loopfs.LoopFs) -> None:
+        sink = disk.mount / "set"
+        self.image.write_bytes(self.rng.randbytes(8 * MIB))
+        self.run_counted("push", sink=sink)
+        os.sync()
+        before = os.statvfs(disk.mount)
+        self.change_pages(5)
+        self.run_counted("push", sink=sink)
+        os.sync()
+        after = os.statvfs(disk.mount)
+        self.assertLess((before.f_bfree - after.f_bfree) * before.f_frsize, 4 * MIB)
 
     def test_a_content_that_was_given_up_leaves_no_signature(self) -> None:
         """Staged before the connection was lost, another one when it is back: that of a file which is here."""
         self.image.unlink()
-        for kind in ("xfs", "btrfs"):
-            reason = loopfs.missing(kind)
-            if reason:
-                self.skipTest(reason)
-            with self.subTest(kind=kind), loopfs.LoopFs(self.dir, kind, 400, name=kind) as disk:
-                sink = disk.mount / "set"
-                q, p, given_up = self.source / "q", self.source / "p", self.rng.randbytes(10 * 65536)
-                q.write_bytes(self.rng.randbytes(10 * 65536))
-                p.write_bytes(self.rng.randbytes(700_000))
-                self.run_ok("push", opt.NEW_SET, f"{self.source}/", sink)
-                q.chmod(0o600)  # moves its ctime there: the row of the manifest is not believed any more
-                self.run_ok("push", f"{self.source}/", sink)
-                p.write_bytes(given_up)
-                (self.source / "z").write_bytes(self.rng.randbytes(3_000_000))
-                rsh = self.world.script(f"rsh-{kind}", f"""#!/bin/sh
-if mkdir {self.dir}/once-{kind} 2>/dev/null; then
+        self.on_sharing_file_systems(self._given_up)
+
+    def _given_up(self, disk: loopfs.LoopFs) -> None:
+        sink = disk.mount / "set"
+        q, p, given_up = self.source / "q", self.source / "p", self.rng.randbytes(10 * 65536)
+        q.write_bytes(self.rng.randbytes(10 * 65536))
+        q.chmod(0o644)
+        p.write_bytes(self.rng.randbytes(700_000))
+        self.run_ok("push", opt.NEW_SET, f"{self.source}/", sink)
+        q.chmod(0o600)  # moves its ctime there: the row of the manifest is not believed any more
+        self.run_ok("push", f"{self.source}/", sink)
+        p.write_bytes(given_up)
+        (self.source / "z").write_bytes(self.rng.randbytes(3_000_000))
+        rsh = self.world.script(f"rsh-{disk.mount.name}", f"""#!/bin/sh
+if mkdir {self.dir}/once-{disk.mount.name} 2>/dev/null; then
   exec python3 {SUPPORT}/proxy.py --cut-up 1500000 -- {self.world.fake_rsh} "$@"
 fi
 cp {q} {p}
 exec {self.world.fake_rsh} "$@"
 """)
-                self.run_ok("push", "-c", "-W", "--no-compress", "--retry", "3", "-e", rsh, "--remote-path", BINARY,
-                            f"{self.source}/", f"nbtest:{sink}")
-                self.assert_same_tree(self.source, sink)
-                self.assertEqual(p.read_bytes(), q.read_bytes(), "the connection was lost, and made again")
-                p.write_bytes(given_up)
-                self.run_ok("push", "--no-whole-file", f"{self.source}/", sink)
-                self.assert_same_tree(self.source, sink)
-                self.assert_clean(sink)
+        self.run_ok("push", "-c", "-W", "--no-compress", "--retry", "3", "-e", rsh, "--remote-path", BINARY,
+                    f"{self.source}/", f"nbtest:{sink}")
+        self.assert_same_tree(self.source, sink)
+        self.assertEqual(p.read_bytes(), q.read_bytes(), "the connection was lost, and made again")
+        p.write_bytes(given_up)
+        self.run_ok("push", "--no-whole-file", f"{self.source}/", sink)
+        self.assert_same_tree(self.source, sink)
+        self.assert_clean(sink)
 
 
 if __name__ == "__main__":
