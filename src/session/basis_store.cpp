@@ -65,10 +65,11 @@ std::optional<delta::SignaturePiece> BasisStore::known_piece(const BasisFile& ba
 // Both sides believe what it says of a block that neither reads: so it must be the signature of just this content.
 bool BasisStore::has_signature(const BasisFile& basis) {
   if (!basis.digest) return false;
-  if (m_checked_path != basis.path) {
+  const std::pair checked(basis.path, *basis.digest);
+  if (m_checked != checked) {
     const auto piece = [&](std::uint64_t index) { return known_piece(basis, index); };
     m_is_sound = delta::digest_by_pieces(basis.stat.size, m_signer.secret(), piece) == basis.digest;
-    m_checked_path = basis.path;
+    m_checked = checked;
   }
   return m_is_sound;
 }

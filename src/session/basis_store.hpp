@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cache/manifest.hpp"
 #include "delta/applier.hpp"
@@ -106,8 +107,8 @@ class BasisStore {
   std::optional<bool> m_knows_listings;
   RelPath m_piece_path;                         // whose piece is m_piece
   std::optional<delta::SignaturePiece> m_piece;
-  std::optional<RelPath> m_checked_path;        // whose signature was looked at last,
-  bool m_is_sound = false;                      // and whether it is that of the content
+  std::optional<std::pair<RelPath, hash::Digest>> m_checked;  // whose signature was looked at last,
+  bool m_is_sound = false;                                    // and whether it is that of this content
 };
 
 }  // namespace nb::session
