@@ -172,9 +172,17 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
 
 std::vector<std::string> SourceTree::mounted_sources() const {
   std::vector<std::string> mounted;
+  std::map<std::string, std::optional<std::string>> above;  // of each directory; many sources may lie in one
   for (const Root& root : m_roots) {
-    auto mount = mount_of(root.only && !root.is_itself ? root.path + "/" + *root.only : root.path);
-    if (mount) mounted.push_back(*std::move(mount));
+    const bool by_name = root.only && !root.is_itself;  // a symlink is none of what it leads to
+    const auto stat = by_name ? root.directory->stat_at(*root.only) : root.directory->stat();
+    if (stat && stat->mount_root && root.path != "/") {
+      mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
+      continue;
+    }
+    const auto [found, is_new] = above.try_emplace(root.path);
+    if (is_new) found->second = mount_of(root.path);
+    if (is_new && found->second) mounted.push_back(*found->second);
   }
   return mounted;
 }

@@ -107,6 +107,14 @@ class Guards(Pushed):
                 self.run_ok("push", "--delete", opt.ALLOW_UNMOUNTED, source, sink)
                 remove_tree(mount / "photos")
 
+    def test_symlink_to_a_mount_point_is_a_link(self) -> None:
+        self.need_root()
+        link, sink = self.dir / "stick", self.dir / "with link"
+        link.symlink_to(self.dir / "usb")
+        with loopfs.Tmpfs(self.dir / "usb", 4):
+            self.run_ok("push", self.source, link, sink)
+        self.run_ok("push", self.source, link, sink)
+
     def test_destination_in_the_source(self) -> None:
         pool = self.source / "deep/pool"
         (self.source / "deep").mkdir(exist_ok=True)
