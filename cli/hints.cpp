@@ -28,7 +28,8 @@ constexpr std::array k_hints{
     Hint{Errc::interrupted, "What was sent is kept and the next run continues from it."},
     Hint{Errc::changed, "Stop what writes to it, or back up a snapshot."},
     Hint{Errc::unreadable, "Make it readable for this user, or leave it out with --exclude."},
-    Hint{Errc::max_delete, "Look at it with -n -i --delete --max-delete=-1. If it is right, leave out the -n."},
+    Hint{Errc::max_delete, "Look at it with -n -i --delete --max-delete=-1. If it is right, leave out the -n. A "
+                               "key that may only add is held to the set's policy."},
     Hint{Errc::timeout, "Run it again: what was sent is kept. A longer --timeout helps a slow disk."},
     Hint{Errc::connect_timeout, "Check that the host is up, or raise --contimeout."},
     Hint{Errc::locked, "Try again later, or wait for it: --wait=SECONDS"},

@@ -36,11 +36,14 @@ Result<int> show(const HostJob& job, session::CommandOutput& output, Clock& cloc
 }
 
 // What the set is to say from now on. A damaged policy is no obstacle to one that says which generations stay.
-Result<std::optional<txn::SetPolicy>> wanted_policy(const Settings& settings, txn::FileSet& set) {
+Result<std::optional<txn::SetPolicy>> wanted_policy(const Settings& settings, txn::FileSet& set,
+                                                    session::CommandOutput& output) {
   if (settings.default_policy) return std::optional<txn::SetPolicy>();
-  Result<txn::SetPolicy> before = txn::policy_of(set);
-  if (!before && !settings.keep) return tl::make_unexpected(before.error());
-  return std::optional(changed_policy(before.value_or(txn::SetPolicy()), settings));
+  const Result<txn::SetPolicy> before = txn::policy_of(set);
+  if (before) return std::optional(changed_policy(*before, settings));
+  if (before.error().code != Errc::bad_set || !settings.keep) return tl::make_unexpected(before.error());
+  NB_TRY(output.notice("the policy was damaged; if it had a limit on deletions (--max-delete), that is gone"));
+  return std::optional(changed_policy({}, settings));
 }
 
 Result<int> set(const HostJob& job, session::CommandOutput& output, Clock& clock) {
@@ -48,7 +51,7 @@ Result<int> set(const HostJob& job, session::CommandOutput& output, Clock& clock
     return fail(Errc::usage, "--default excludes every other option of a policy");
   }
   NB_TRY_ASSIGN(const session::SetWriter writer, open_to_write(job, output, clock));
-  NB_TRY_ASSIGN(const auto policy, wanted_policy(job.settings, *writer.set));
+  NB_TRY_ASSIGN(const auto policy, wanted_policy(job.settings, *writer.set, output));
   NB_TRY(txn::write_policy(*writer.set, *writer.lock, policy));
   NB_TRY(tell(job, writer.root_path, policy, output));
   return 0;

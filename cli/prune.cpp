@@ -108,7 +108,6 @@ std::string decisions_table(const std::vector<txn::Decision>& decisions) {
   return text;
 }
 
-
 Result<int> run_prune(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   return job.settings.has(wire::k_flag_dry_run) ? explain(job, output, clock) : drop(job, output, clock);
 }

@@ -13,7 +13,8 @@ namespace nb::session {
 namespace {
 
 constexpr std::chrono::milliseconds k_progress_interval{100};
-// Where neither --max-delete nor the set's policy says it: this many go without asking, or half of the entries if that is more.
+// Where neither --max-delete nor the set's policy says it: this many go without asking, or half of the entries if that
+// is more.
 constexpr std::uint64_t k_free_deletions = 1000;
 
 // Only the real file system's objects may be used by several threads; on one processor they would only take turns.

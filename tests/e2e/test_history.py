@@ -173,6 +173,9 @@ class AppendOnly(Pushing):
         (self.sink / ".nbackup/policy").write_bytes(b"nonsense")
         self.refused(opt.BAD_SET, "--delete", "--max-delete", "9", f"{self.source}/", "nbtest:set")
         self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+        self.run_code(opt.BAD_SET, "policy", "--max-delete", "3", self.sink)
+        done = self.run_ok("policy", "--wait", "60", "--keep-last", "3", self.sink)
+        self.assertIn(b"the policy was damaged", done.stderr)
 
     def test_the_limit_of_deletions_holds(self) -> None:
         for number in range(1200):

@@ -206,6 +206,9 @@ TEST_CASE("a policy is a text record", "[txn][retention][records]") {
   CHECK(encoded == test::golden("policy"));
   CHECK(decode_policy(encoded).value() == policy);
   CHECK(decode_policy(encode(SetPolicy())).value() == SetPolicy());
+  policy.max_delete = 17;
+  CHECK(encode(policy) == test::golden("policy_limit"));
+  CHECK(decode_policy(test::golden("policy_limit")).value() == policy);
   for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{17}, k_keep_all}) {
     policy.max_delete = limit;
     CHECK(decode_policy(encode(policy)).value() == policy);
