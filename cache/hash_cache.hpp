@@ -33,8 +33,8 @@ struct DigestKey {
 // Whether a file with these times, found unchanged after it was read, may be taken for unchanged as long as it has
 // them. Another change right after the reading could leave the same times, because file systems count time in ticks. So
 // both must be older than `began`, the moment before the first byte was read: by 100 ms where ctime shows that the file
-// system keeps fine times (a tick is 10 ms at most), by 2 s elsewhere. A ctime of whole seconds is not believed at all: a
-// program that makes images of file systems has put it there, in each of them the same, or there are no finer ones.
+// system keeps fine times (a tick is 10 ms at most), by 2 s elsewhere. A ctime of whole seconds is not believed at all:
+// a program that makes images of file systems has put it there, in each of them the same, or there are no finer ones.
 bool is_settled(fs::Timestamp mtime, fs::Timestamp ctime, WallTime began);
 
 class HashCache {

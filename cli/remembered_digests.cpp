@@ -34,15 +34,17 @@ std::optional<hash::Digest> RememberedDigests::find(const fs::Node& near, const 
 }
 
 // A page that a program has mapped and stored into takes more of its stores, without ctime moving, until it has been
-// written back: that takes the kernel half a minute, so whose ctime is older has no such page.
-bool RememberedDigests::may_change_unseen(const fs::Node& near, const Reading& reading) {
-  constexpr std::chrono::seconds k_longest_writeback{120};
-  const auto began = std::chrono::floor<std::chrono::seconds>(reading.began - k_longest_writeback);
-  return reading.stat.ctime.sec > began.time_since_epoch().count() && near.may_have_writer();
+// written back: that takes the kernel half a minute, or some minutes on a laptop that spares its disk. Whoever opens the
+// file later takes a fault at its first store, which moves ctime.
+WallTime RememberedDigests::begin(const fs::Node& file, const fs::Stat& stat) {
+  constexpr std::chrono::minutes k_longest_writeback{15};
+  const WallTime now = m_clock.wall();
+  const auto settled = std::chrono::floor<std::chrono::seconds>(now - k_longest_writeback);
+  const bool is_young = stat.ctime.sec > settled.time_since_epoch().count();
+  return is_young && file_system(file, stat) && file.may_have_writer() ? WallTime{} : now;
 }
 
 void RememberedDigests::record(const fs::Node& near, const Reading& reading, const hash::Secret& secret) {
-  if (may_change_unseen(near, reading)) return;
   const auto key = key_of(near, reading.stat, secret);
   if (key) m_cache.record(*key, reading.digest, reading.began);
 }

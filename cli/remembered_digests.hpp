@@ -31,14 +31,13 @@ class RememberedDigests final : public scan::DigestMemory {
   RememberedDigests(const RememberedDigests&) = delete;
   RememberedDigests& operator=(const RememberedDigests&) = delete;
 
-  [[nodiscard]] WallTime now() const override { return m_clock.wall(); }
+  [[nodiscard]] WallTime begin(const fs::Node& file, const fs::Stat& stat) override;
   std::optional<hash::Digest> find(const fs::Node& near, const fs::Stat& stat, const hash::Secret& secret) override;
   void record(const fs::Node& near, const Reading& reading, const hash::Secret& secret) override;
 
  private:
   // Nothing for a file system where stat data promise nothing, and for a file mounted over a name in `near`.
   std::optional<std::string> file_system(const fs::Node& near, const fs::Stat& stat);
-  [[nodiscard]] static bool may_change_unseen(const fs::Node& near, const Reading& reading);
   std::optional<cache::DigestKey> key_of(const fs::Node& near, const fs::Stat& stat, const hash::Secret& secret);
 
   Clock& m_clock;

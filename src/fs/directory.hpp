@@ -37,10 +37,10 @@ class Node {
   [[nodiscard]] virtual Result<Xattrs> xattrs() const = 0;
   // Names the file system (of btrfs: the subvolume) in which this inode's number is unique, the same after boots and
   // mounts. Nothing where there is no such name, or where equal size, mtime, ctime and inode do not promise an equal
-  // content (network file systems, FUSE, FAT), and for a Node that is neither File nor Directory.
+  // content (network file systems, FUSE, FAT, tmpfs), and for a Node that is neither File nor Directory.
   [[nodiscard]] virtual std::optional<std::string> file_system_identity() const = 0;
   // Whether somebody may have the file open for writing, or mapped so: a store into mapped memory need not move ctime.
-  // True where that cannot be told (of files of other users without CAP_LEASE), and for what is no File open to be read.
+  // True where that cannot be told (other users' files without CAP_LEASE), and for what is no File open to be read.
   [[nodiscard]] virtual bool may_have_writer() const { return true; }
   virtual Status set_owner(Owner owner) = 0;           // clears set-id bits, as chown(2): set the mode after it
   virtual Status set_mode(std::uint32_t mode) = 0;     // 07777 bits; Errc::unsupported on a symlink

@@ -194,8 +194,8 @@ Result<bool> PosixFile::punch_hole(Extent range) {
   return true;
 }
 
-// A lease for reading is given where nobody writes. Whoever wants to write meanwhile waits until it is given back, and we
-// would get a signal: one that does nothing.
+// A lease for reading is given where nobody writes. Whoever wants to write meanwhile waits until it is given back, and
+// we would get a signal: one that does nothing.
 bool PosixFile::may_have_writer() const {
   if (::fcntl(fd(), F_SETSIG, SIGURG) != 0 || ::fcntl(fd(), F_SETLEASE, F_RDLCK) != 0) return true;
   static_cast<void>(::fcntl(fd(), F_SETLEASE, F_UNLCK));

@@ -15,8 +15,9 @@ namespace nb::scan {
 class DigestMemory {
  public:
   virtual ~DigestMemory() = default;
-  // The moment before a content is read, for record().
-  [[nodiscard]] virtual WallTime now() const = 0;
+  // The moment before the content of `file`, open to be read and in state `stat`, is read; for record(). Long ago where
+  // somebody may be writing it.
+  [[nodiscard]] virtual WallTime begin(const fs::Node& file, const fs::Stat& stat) = 0;
   // The digest of the regular file `stat` under `secret`, if it was recorded in exactly this state. `near` is the
   // directory that holds it, or the file itself: it tells the file system.
   virtual std::optional<hash::Digest> find(const fs::Node& near, const fs::Stat& stat, const hash::Secret& secret) = 0;

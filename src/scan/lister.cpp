@@ -73,7 +73,7 @@ Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat
     if (known) return *known;
   }
   NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
-  const WallTime began = memory != nullptr ? memory->now() : WallTime{};
+  const WallTime began = memory != nullptr ? memory->begin(*file, stat) : WallTime{};
   NB_TRY_ASSIGN(const hash::Digest digest, content_digest(*file, stat.size, *m_options.secret));
   if (memory == nullptr) return digest;
   NB_TRY_ASSIGN(const fs::Stat after, file->stat());

@@ -18,7 +18,7 @@ namespace {
 class Memory final : public scan::DigestMemory {
  public:
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, fs::Timestamp, fs::Timestamp, std::uint64_t>;
-  [[nodiscard]] WallTime now() const override { return m_clock.wall(); }
+  [[nodiscard]] WallTime begin(const fs::Node&, const fs::Stat&) override { return m_clock.wall(); }
   std::optional<hash::Digest> find(const fs::Node&, const fs::Stat& stat, const hash::Secret& secret) override {
     const auto found = known.find(key(stat, secret));
     if (found == known.end()) return std::nullopt;
