@@ -3,22 +3,16 @@
 
 #include "cache/sums.hpp"
 #include "txn/arrivals.hpp"
+#include "txn/damage.hpp"
 #include "txn/history.hpp"
 #include "txn/kept_trees.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::session {
-namespace {
-
-// 0 where it is not known.
-std::int64_t known_birth(const fs::Stat& stat) {
-  return fs::is_known_birth(stat.born) ? cache::to_ns(stat.born).value_or(0) : 0;
-}
-
-}  // namespace
-
 KnownContents::KnownContents(txn::FileSet& set, Warn warn)
-    : m_set(set), m_signer(set.secret()), m_store(cache::ContentStore::none()) {
+    : m_set(set),
+      m_knows_inodes(txn::knows_inodes(set.control())),
+      m_signer(set.secret()), m_store(cache::ContentStore::none()) {
   const auto path = set.control().kernel_path();
   if (!path) return;
   m_store = cache::ContentStore::open(*path, warn);
@@ -35,6 +29,14 @@ class KnownContents::Takeover {
     return Takeover(contents, history.numbers(), std::move(directory));
   }
 
+  Status take_all(std::uint64_t generation, std::int64_t now_ns, const txn::GoOn& go_on) {
+    return txn::for_each_arrival(m_contents.m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
+      if (go_on && !go_on()) return fail(Errc::interrupted, "");
+      return take(record, generation, now_ns);
+    });
+  }
+
+ private:
   Status take(const txn::StagedRecord& record, std::uint64_t came_with, std::int64_t now_ns) {
     NB_TRY_ASSIGN(const std::optional<fs::Stat> live, m_live.find(record.path));
     if (live && is(*live, record)) {
@@ -51,7 +53,6 @@ class KnownContents::Takeover {
     return {};
   }
 
- private:
   Takeover(KnownContents& contents, std::vector<std::uint64_t> numbers, std::unique_ptr<fs::Directory> history)
       : m_contents(contents),
         m_numbers(std::move(numbers)),
@@ -62,9 +63,8 @@ class KnownContents::Takeover {
 
   // Of one path there may be many contents of one mtime, in history and in what a run that died has left in its log.
   static bool is(const fs::Stat& stat, const txn::StagedRecord& record) {
-    if (stat.type != fs::FileType::regular || stat.inode != record.inode) return false;
-    if (fs::is_known_birth(record.born)) return stat.born == record.born;
-    return stat.mtime == record.mtime && stat.size == record.size;
+    const bool is_born_then = fs::is_known_birth(record.born) && stat.born == record.born;
+    return stat.type == fs::FileType::regular && stat.inode == record.inode && is_born_then;
   }
 
   // With the size and mtime that it came with: expect() tells what it means if it has others now.
@@ -86,10 +86,7 @@ Status KnownContents::take_arrivals(std::int64_t now_ns, const txn::GoOn& go_on)
   if (lists.empty()) return {};
   NB_TRY_ASSIGN(Takeover takeover, Takeover::begin(*this));
   for (const std::uint64_t generation : lists) {
-    NB_TRY(txn::for_each_arrival(m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
-      if (go_on && !go_on()) return fail(Errc::interrupted, "");
-      return takeover.take(record, generation, now_ns);
-    }));
+    if (m_knows_inodes) NB_TRY(takeover.take_all(generation, now_ns, go_on));
     m_store->flush();
     NB_TRY(txn::drop_arrivals(m_set.control(), generation));
   }
@@ -105,18 +102,29 @@ Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
   }
   const auto mtime_ns = cache::to_ns(stat.mtime);
   if (!row || !mtime_ns) return {};
-  const std::int64_t born_ns = known_birth(stat);
-  const bool tells_birth = row->born_ns != 0 && born_ns != 0;
-  if (tells_birth && row->born_ns != born_ns) return {};
-  const bool is_same_inode = tells_birth || cache::to_ns(stat.ctime) == row->ctime_ns;
   const bool is_same_state = row->size == stat.size && row->mtime_ns == *mtime_ns;
-  Expected expected{Standing::unknown, row->size, row->digest, seen_ns};
+  Expected expected{is_same_state ? Standing::likely : Standing::unknown, row->size, row->digest, 0};
+  if (!is_of(*row, place, stat)) return expected;
+  expected.seen_ns = seen_ns;
   if (is_same_state) {
-    expected.standing = is_same_inode ? Standing::known : Standing::likely;
-  } else if (is_same_inode) {
+    expected.standing = Standing::known;
+  } else if (birth_of(stat) != 0) {
     expected.standing = row->mtime_ns == *mtime_ns ? Standing::cut : Standing::changed;
   }
   return expected;
+}
+
+// 0 where it says nothing.
+std::int64_t KnownContents::birth_of(const fs::Stat& stat) const {
+  return m_knows_inodes ? cache::to_ns(stat.born).value_or(0) : 0;
+}
+
+// Without a birth only an inode that nothing has happened to is surely the same; and FAT tells mtime for ctime.
+bool KnownContents::is_of(const cache::Content& row, const FilePlace& place, const fs::Stat& stat) const {
+  const std::int64_t born_ns = birth_of(stat);
+  if (born_ns != 0) return row.born_ns == born_ns;
+  return row.path == cache::path_number(place.path) && cache::to_ns(stat.ctime) == row.ctime_ns &&
+         row.ctime_ns != row.mtime_ns;
 }
 
 void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const hash::Digest& digest,
@@ -124,8 +132,8 @@ void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const has
   const auto mtime_ns = cache::to_ns(stat.mtime);
   const auto ctime_ns = cache::to_ns(stat.ctime);
   if (!mtime_ns || !ctime_ns) return;
-  m_store->put(stat.inode, {cache::path_number(place.path), stat.size, *mtime_ns, *ctime_ns, known_birth(stat), digest,
-                            seen_ns});
+  const std::uint64_t path = cache::path_number(place.path);
+  m_store->put(stat.inode, {path, stat.size, *mtime_ns, *ctime_ns, birth_of(stat), digest, seen_ns});
 }
 
 bool KnownContents::has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest) {

@@ -19,7 +19,7 @@ using FilePlace = txn::ScrubPlace;
 
 enum class Standing : std::uint8_t {
   known,    // its content was `digest`, and its stat data say that it still is
-  likely,   // an inode of that number, size and mtime, where its birth is not told: believed if the content fits
+  likely,   // of that size and mtime, under a number that may be another file's: believed if the content fits
   cut,      // its size alone is another than that of `digest`: no change that anybody makes
   changed,  // somebody else has written to it
   unknown,
@@ -55,7 +55,11 @@ class KnownContents {
 
  private:
   class Takeover;
+  [[nodiscard]] std::int64_t birth_of(const fs::Stat& stat) const;
+  [[nodiscard]] bool is_of(const cache::Content& row, const FilePlace& place, const fs::Stat& stat) const;
+
   txn::FileSet& m_set;
+  bool m_knows_inodes;
   delta::BlockSigner m_signer;
   std::unique_ptr<cache::Manifest> m_manifest;
   std::unique_ptr<cache::ContentStore> m_store;

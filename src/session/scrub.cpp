@@ -174,9 +174,10 @@ class Scrub {
     return {};
   }
 
-  static txn::Damaged entry_of(const FilePlace& place, const fs::Stat& stat, const Expected& expected) {
-    return {place.generation, place.path,    stat.inode,      stat.born, stat.size,
-            stat.mtime,       expected.size, expected.digest, false,     {}};
+  [[nodiscard]] txn::Damaged entry_of(const FilePlace& place, const fs::Stat& stat, const Expected& expected) const {
+    const fs::Timestamp born = txn::knows_inodes(m_set.control()) ? stat.born : fs::Timestamp{};
+    return {place.generation, place.path,    stat.inode,      born,  stat.size,
+            stat.mtime,       expected.size, expected.digest, false, {}};
   }
 
   Status damaged(const FilePlace& place, fs::File& file, const fs::Stat& stat, const Expected& expected) {

@@ -154,8 +154,15 @@ Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash
                     const fs::Metadata& meta, std::uint64_t size) {
   const RelPath path = set_path(file.path);
   if (file.shared) m_shared[file.path] = file.spot;
-  NB_TRY(m_target.transaction->log_staged(
-      {path, file.spot.slot, false, size, meta.mtime, digest, false, node.ident.inode, node.born}));
+  txn::StagedRecord record;
+  record.path = path;
+  record.slot = file.spot.slot;
+  record.size = size;
+  record.mtime = meta.mtime;
+  record.digest = digest;
+  record.inode = node.ident.inode;
+  record.born = node.born;
+  NB_TRY(m_target.transaction->log_staged(record));
   m_staged_since_flush += size;
   if (m_staged_since_flush >= k_logged_bytes) {
     m_staged_since_flush = 0;

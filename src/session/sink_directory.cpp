@@ -170,7 +170,11 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
   }
   directory.location = {Where::staged, spot.slot, {}, false, false};
   NB_TRY(adopt_or_make(directory, spot, resumes ? Leftover::possible : Leftover::none));
-  NB_TRY(m_target.transaction->log_staged({path, spot.slot, true, 0, {}, {}, false, 0, {}}));
+  txn::StagedRecord tree;
+  tree.path = path;
+  tree.slot = spot.slot;
+  tree.is_tree = true;
+  NB_TRY(m_target.transaction->log_staged(tree));
   NB_TRY_ASSIGN(const fs::Stat made, m_target.transaction->slots().stat_at(Stager::name_of(spot)));
   std::optional<txn::Ident> old;
   if (replaced) old = txn::ident_of(*replaced);

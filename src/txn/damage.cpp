@@ -106,6 +106,8 @@ std::optional<Damaged> found_again(const Damaged& file, LiveTree& live, KeptTree
 
 }  // namespace
 
+bool knows_inodes(const fs::Node& near) { return near.file_system_identity().has_value(); }
+
 bool Damaged::is(const fs::Stat& stat) const {
   if (stat.type != fs::FileType::regular || stat.inode != inode) return false;
   if (fs::is_known_birth(born) && stat.born != born) return false;
@@ -163,17 +165,20 @@ Result<std::vector<Damaged>> read_damage(const fs::Directory& control) {
   RecordCursor cursor(**file, 0, stat.size);
   NB_TRY_ASSIGN(const ByteView first, cursor.next_of("damage"));
   NB_TRY(check_header(first));
+  const bool needs_birth = knows_inodes(control);
+  std::uint64_t read = 0;
   while (true) {
     NB_TRY_ASSIGN(const ByteView record, cursor.next_of("damage"));
     if (!record.empty() && is_file(std::to_integer<std::uint8_t>(record[0]))) {
       NB_TRY_ASSIGN(Damaged each, decode_damaged(record));
-      files.push_back(std::move(each));
+      ++read;
+      if (!needs_birth || fs::is_known_birth(each.born)) files.push_back(std::move(each));
       continue;
     }
     ByteReader in(record, Errc::bad_set, "damage");
     NB_TRY(expect_kind(in, Kind::footer));
     NB_TRY_ASSIGN(const std::uint64_t count, in.varint());
-    if (count != files.size() || cursor.at() != stat.size) return in.bad("bad footer");
+    if (count != read || cursor.at() != stat.size) return in.bad("bad footer");
     return files;
   }
 }

@@ -2,8 +2,8 @@
 // Damage: the files of a set whose content is known not to be what was put there, as scrubs have found them
 // (.nbackup/damage, docs/formats.md). Scrub and heal write the list, under the scrub lock; a push reads it.
 //
-// A file is known by its inode and the time when that was made, and looked for where it may have gone: a live file that was replaced lies in history
-// under the same path, and thinning moves what history has to a newer generation.
+// A file is known by its inode and the time when that was made, and looked for where it may have gone: a live file that
+// was replaced lies in history under its path, and thinning moves what history has to a newer generation.
 #pragma once
 
 #include <optional>
@@ -35,10 +35,15 @@ struct Damaged {
   [[nodiscard]] bool is(const fs::Stat& stat) const;
 };
 
+// Whether an inode number and a birth name one file for good in the file system of `near`. Not where stat data promise
+// nothing (fs::Node::file_system_identity): there numbers change from mount to mount, and births come in coarse steps.
+[[nodiscard]] bool knows_inodes(const fs::Node& near);
+
 Bytes encode(const Damaged& file);
 Result<Damaged> decode_damaged(ByteView data);  // Errc::bad_set
 
-// The list as it stands; empty where there is none. Errc::bad_set if it is damaged itself.
+// The list as it stands; empty where there is none. Errc::bad_set if it is damaged itself. Entries without a birth are
+// left out where there are births: an earlier version could take sound files for damaged.
 Result<std::vector<Damaged>> read_damage(const fs::Directory& control);
 // Durable, in one step; without entries there is no list. The caller holds the scrub lock (scrub_record.hpp).
 Status write_damage(fs::Directory& control, const std::vector<Damaged>& files);

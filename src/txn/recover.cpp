@@ -2,6 +2,7 @@
 // Recovery: what stands in the control directory after a crash decides, never what the process remembers.
 #include "base/failpoint.hpp"
 #include "txn/apply_lock.hpp"
+#include "txn/arrivals.hpp"
 #include "txn/commit.hpp"
 #include "txn/orphans.hpp"
 #include "txn/small_file.hpp"
@@ -95,6 +96,10 @@ Result<RecoveryReport> work(FileSet& set, const Standing& standing) {
   const Result<Durability> sealed = seal(set, *device, standing.journal, context);
   if (!sealed) return fail(Errc::in_doubt, sealed.error().message());
   NB_TRY(drop_journal(set, k_journal_name));
+  // As after any commit, a hint for scrubs.
+  if (set.format().lifetime == Lifetime::permanent) {
+    static_cast<void>(keep_arrivals(set.control(), *stage->top, set.head().generation));
+  }
   return report(set, RecoveryAction::completed, context);
 }
 

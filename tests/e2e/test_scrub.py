@@ -12,8 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
+from support import loopfs, tree
 from support import options as opt
-from support import tree
 from support.crash import wait_stopped
 from support.generations import assert_exact, make_generations
 from support.rot import cut, flip
@@ -228,6 +228,15 @@ class Alike(Case):
                 self.assert_same_tree(self.source, self.pool)
                 self.assert_sound()
 
+    def test_what_recovery_has_finished_is_known(self) -> None:
+        self.put("c", 4000)
+        self.push()
+        self.put("c", 5000)
+        self.world.run("push", "--delete", f"{self.source}/", self.pool, failpoint="txn.apply.op=abort")
+        self.run_ok("recover", "--wait", "60", self.pool)
+        flip(self.pool / "c")
+        self.assertIn(b"damaged  c: content changed", self.run_code(opt.DAMAGED, "scrub", self.pool).stdout)
+
     def test_what_a_run_that_died_has_staged(self) -> None:
         self.put("c", 4000)
         self.push()
@@ -255,6 +264,20 @@ class Alike(Case):
                 self.assert_sound(copy)
                 copy.rename(self.pool)
                 self.assert_sound()
+
+    def test_where_nothing_tells_files_apart(self) -> None:
+        """exFAT by FUSE gives out numbers anew with each mount, and tells mtime for ctime."""
+        disk = loopfs.mounted_for(self, self.dir, "exfat", 64)
+        self.pool = disk.mount / "pool"
+        for number in range(31):
+            self.put(f"f{number}", 1000 + 13 * number)
+        self.push()
+        self.assert_sound()
+        disk.remount()
+        (self.pool / "a by hand").write_text("moves all numbers")
+        self.assert_sound()
+        disk.remount()
+        self.assert_sound()
 
     def test_numbers_that_are_given_out_anew(self) -> None:
         for number in range(8):

@@ -87,13 +87,23 @@ struct List {
 TEST_CASE("a list of damaged files comes back as it was written, and goes when it is empty", "[txn][scrub]") {
   List list;
   CHECK(read_damage(*list.root).value().empty());
-  REQUIRE(write_damage(*list.root, {live_file(), kept_file()}));
+  Damaged kept = kept_file();
+  kept.born = {1, 0};
+  REQUIRE(write_damage(*list.root, {live_file(), kept}));
   const auto read = read_damage(*list.root).value();
   REQUIRE(read.size() == 2);
   CHECK(encode(read[0]) == encode(live_file()));
-  CHECK(encode(read[1]) == encode(kept_file()));
+  CHECK(encode(read[1]) == encode(kept));
   REQUIRE(write_damage(*list.root, {}));
   CHECK(!list.root->stat_at(k_damage_name));
+}
+
+TEST_CASE("where inodes have a birth, an entry without one is not believed", "[txn][scrub]") {
+  List list;
+  REQUIRE(write_damage(*list.root, {kept_file(), live_file()}));
+  const auto read = read_damage(*list.root).value();
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].path == live_file().path);
 }
 
 TEST_CASE("a list of damaged files that is cut off or changed is refused", "[txn][scrub]") {
