@@ -267,16 +267,15 @@ class Scrubbing(Case):
 
     def setUp(self) -> None:
         super().setUp()
-        self.source, self.pool, self.count = self.dir / "source", self.dir / "pool", 0
+        self.source, self.count = self.dir / "source", 0
         self.source.mkdir()
         (self.source / "big").write_bytes(random.Random(3).randbytes(self.SIZE))
         (self.source / "small").write_text("small")
-        self.run_ok("push", f"{self.source}/", self.pool)
 
     def _damaged(self) -> Path:
         self.count += 1
         target = self.dir / f"rotten-{self.count}"
-        clone(self.pool, target)
+        self.run_ok("push", f"{self.source}/", target)  # of a copy of a set a scrub knows nothing
         flip(target / "big", 70_000)
         flip(target / "small")
         return target
