@@ -9,6 +9,7 @@
 #include "cli/heal.hpp"
 #include "cli/look.hpp"
 #include "cli/option_table.hpp"
+#include "cli/policy.hpp"
 #include "cli/prune.hpp"
 #include "cli/rollback.hpp"
 #include "cli/scrub.hpp"

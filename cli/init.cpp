@@ -7,12 +7,13 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/prune.hpp"
+#include "cli/policy.hpp"
 #include "cli/remote_command.hpp"
 #include "cli/terminal.hpp"
 #include "fs/posix_directory.hpp"
 #include "txn/file_set.hpp"
 #include "txn/locate.hpp"
+#include "txn/prune.hpp"
 
 namespace nb::cli {
 namespace {

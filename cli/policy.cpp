@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // policy: shows or sets which generations a file set keeps, and what a push may delete.
+#include "cli/policy.hpp"
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
 #include "cli/look_places.hpp"
-#include "cli/prune.hpp"
 #include "cli/quantities.hpp"
 #include "session/set_reader.hpp"
+#include "txn/prune.hpp"
 
 namespace nb::cli {
 namespace {

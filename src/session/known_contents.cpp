@@ -95,7 +95,8 @@ Status KnownContents::take_arrivals(std::int64_t now_ns, const txn::GoOn& go_on)
 
 Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
   const auto row = m_store->find(stat.inode);
-  const std::int64_t seen_ns = row ? row->seen_ns : 0;
+  const bool is_its_row = row && is_of(*row, place, stat);
+  const std::int64_t seen_ns = is_its_row ? row->seen_ns : 0;
   if (m_manifest && !place.generation) {
     const auto digest = m_manifest->find(place.path, stat);
     if (digest) return {Standing::known, stat.size, *digest, seen_ns};
@@ -103,9 +104,8 @@ Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
   const auto mtime_ns = cache::to_ns(stat.mtime);
   if (!row || !mtime_ns) return {};
   const bool is_same_state = row->size == stat.size && row->mtime_ns == *mtime_ns;
-  Expected expected{is_same_state ? Standing::likely : Standing::unknown, row->size, row->digest, 0};
-  if (!is_of(*row, place, stat)) return expected;
-  expected.seen_ns = seen_ns;
+  Expected expected{is_same_state ? Standing::likely : Standing::unknown, row->size, row->digest, seen_ns};
+  if (!is_its_row) return expected;
   if (is_same_state) {
     expected.standing = Standing::known;
   } else if (birth_of(stat) != 0) {
