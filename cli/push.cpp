@@ -10,8 +10,7 @@
 #include "cache/set_reports.hpp"
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
-#include "filter/rules.hpp"
-#include "ssh/destination.hpp"
+#include "session/run_options.hpp"
 
 namespace nb::cli {
 namespace {
@@ -25,18 +24,14 @@ bool are_on_two(const std::string& source, const std::string& destination) {
   return from.st_dev != to.st_dev;
 }
 
-// The path in the transfer of what lies at `destination`, if that is inside of `source`.
-std::optional<RelPath> path_inside(const std::string& source, const std::string& destination) {
+// The path in the transfer of what lies at the real path `to`, if that is inside of `source`.
+std::optional<RelPath> path_inside(const std::string& source, const std::filesystem::path& to) {
   std::error_code error;
   const std::filesystem::path from = std::filesystem::canonical(source, error);
   if (error) return std::nullopt;
-  const std::filesystem::path to = std::filesystem::weakly_canonical(destination, error);
-  if (error) return std::nullopt;
   auto [above, below] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
   if (above != from.end() || below == to.end()) return std::nullopt;
-  const auto place = ssh::parse_location(source);
-  const bool stands_for_content = place && place->trailing_slash == ssh::TrailingSlash::present;
-  std::filesystem::path path = stands_for_content ? std::filesystem::path() : from.filename();
+  std::filesystem::path path = source.ends_with('/') ? std::filesystem::path() : from.filename();
   for (; below != to.end(); ++below) path /= *below;
   auto inside = RelPath::parse(path.string());
   return inside && !inside->is_root() ? std::optional(*std::move(inside)) : std::nullopt;
@@ -50,15 +45,14 @@ bool is_left_out(const filter::Rules& rules, const RelPath& path) {
 }
 
 // A destination in the source would be pushed with it, each time with all that was pushed before.
-Status check_apart(const Transfer& transfer, const session::Options& options) {
-  const Endpoints& ends = transfer.ends();
+Status check_apart(const Endpoints& ends, const session::Options& options) {
   if (ends.host) return {};
-  filter::Rules rules;
-  for (const std::string& rule : options.filter_rules) NB_TRY(rules.add_filter(rule));
+  NB_TRY_ASSIGN(const filter::Rules rules, session::rules_of(options.filter_rules));
+  const std::string& real_destination = ends.destination_key;
+  const bool stays_on_one = (options.flags & wire::k_flag_one_file_system) != 0;
   for (const std::string& source : ends.sources) {
-    const auto inside = path_inside(source, ends.destination);
-    const bool may_differ = (options.flags & wire::k_flag_one_file_system) != 0;
-    if (!inside || is_left_out(rules, *inside) || (may_differ && are_on_two(source, ends.destination))) continue;
+    const auto inside = path_inside(source, real_destination);
+    if (!inside || is_left_out(rules, *inside) || (stays_on_one && are_on_two(source, real_destination))) continue;
     return fail(Errc::path, "destination " + ends.shown_destination + " lies in the source " + source +
                                 ", so each push would take the one before with it; choose another place, or leave " +
                                 "it out: --exclude=/" + inside->str());
@@ -110,7 +104,7 @@ int run_push(const Settings& settings, Clock& clock) {
   auto prepared = Transfer::prepare(settings, clock);
   if (!prepared) return report_early_error(settings, prepared.error());
   Transfer& transfer = **prepared;
-  const Status apart = check_apart(transfer, transfer.job().options);
+  const Status apart = check_apart(transfer.ends(), transfer.job().options);
   if (!apart) return report_early_error(settings, apart.error());
   cache::ClientState memory(transfer.memory());
   arm_guards(transfer, memory);

@@ -35,14 +35,15 @@ Result<std::size_t> read_small(fs::File& file, std::size_t expected, std::span<s
 Result<ContentSender::Opened> ContentSender::open(const Listed& listed, Look look) {
   Opened out;
   NB_TRY_ASSIGN(out.file, m_tree.open_file(listed.directory, listed.origin, listed.entry.name));
+  out.stat = listed.stat;
+  if (look == Look::before_and_after) {
+    NB_TRY_ASSIGN(out.stat, out.file->stat());
+  }
+  if (m_options.digests != nullptr) out.began = m_options.digests->begin(*out.file, out.stat);
   if (look == Look::after_reading) {
-    out.stat = listed.stat;
     out.meta = listed.entry.meta;
-    if (m_options.digests != nullptr) out.began = m_options.digests->begin(*out.file, out.stat);
     return out;
   }
-  NB_TRY_ASSIGN(out.stat, out.file->stat());
-  if (m_options.digests != nullptr) out.began = m_options.digests->begin(*out.file, out.stat);
   // The first of a group of hard links stands for all of it: another file of its name is none of theirs.
   const bool is_other = out.stat.inode != listed.stat.inode || out.stat.device != listed.stat.device;
   if (is_other && scan::HardLinks::is_member(listed.stat)) return fail(Errc::changed, "");

@@ -9,10 +9,12 @@
 #include "txn/small_file.hpp"
 
 namespace nb::session {
+
 KnownContents::KnownContents(txn::FileSet& set, Warn warn)
     : m_set(set),
       m_knows_inodes(txn::knows_inodes(set.control())),
-      m_signer(set.secret()), m_store(cache::ContentStore::none()) {
+      m_signer(set.secret()),
+      m_store(cache::ContentStore::none()) {
   const auto path = set.control().kernel_path();
   if (!path) return;
   m_store = cache::ContentStore::open(*path, warn);
@@ -108,21 +110,20 @@ Expected KnownContents::expect(const FilePlace& place, const fs::Stat& stat) {
   if (!is_its_row) return expected;
   if (is_same_state) {
     expected.standing = Standing::known;
-  } else if (birth_of(stat) != 0) {
+  } else if (fs::is_known_birth(birth_of(stat))) {
     expected.standing = row->mtime_ns == *mtime_ns ? Standing::cut : Standing::changed;
   }
   return expected;
 }
 
-// 0 where it says nothing.
-std::int64_t KnownContents::birth_of(const fs::Stat& stat) const {
-  return m_knows_inodes ? cache::to_ns(stat.born).value_or(0) : 0;
+fs::Timestamp KnownContents::birth_of(const fs::Stat& stat) const {
+  return m_knows_inodes ? stat.born : fs::Timestamp{};
 }
 
 // Without a birth only an inode that nothing has happened to is surely the same; and FAT tells mtime for ctime.
 bool KnownContents::is_of(const cache::Content& row, const FilePlace& place, const fs::Stat& stat) const {
-  const std::int64_t born_ns = birth_of(stat);
-  if (born_ns != 0) return row.born_ns == born_ns;
+  const fs::Timestamp born = birth_of(stat);
+  if (fs::is_known_birth(born)) return cache::to_ns(born) == row.born_ns;
   return row.path == cache::path_number(place.path) && cache::to_ns(stat.ctime) == row.ctime_ns &&
          row.ctime_ns != row.mtime_ns;
 }
@@ -133,7 +134,8 @@ void KnownContents::note(const FilePlace& place, const fs::Stat& stat, const has
   const auto ctime_ns = cache::to_ns(stat.ctime);
   if (!mtime_ns || !ctime_ns) return;
   const std::uint64_t path = cache::path_number(place.path);
-  m_store->put(stat.inode, {path, stat.size, *mtime_ns, *ctime_ns, birth_of(stat), digest, seen_ns});
+  const std::int64_t born_ns = cache::to_ns(birth_of(stat)).value_or(0);
+  m_store->put(stat.inode, {path, stat.size, *mtime_ns, *ctime_ns, born_ns, digest, seen_ns});
 }
 
 bool KnownContents::has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest) {

@@ -43,6 +43,8 @@ class KnownContents {
   Expected expect(const FilePlace& place, const fs::Stat& stat);
   // Its content is `digest` now.
   void note(const FilePlace& place, const fs::Stat& stat, const hash::Digest& digest, std::int64_t seen_ns);
+  // When the inode was made; zero where that says nothing of which one it is.
+  [[nodiscard]] fs::Timestamp birth_of(const fs::Stat& stat) const;
   // Whether the whole signature of the content `digest`, which is to be at `path` of the live tree, is known; then
   // piece() has it.
   bool has_signature(const RelPath& path, std::uint64_t file_bytes, const hash::Digest& digest);
@@ -55,7 +57,6 @@ class KnownContents {
 
  private:
   class Takeover;
-  [[nodiscard]] std::int64_t birth_of(const fs::Stat& stat) const;
   [[nodiscard]] bool is_of(const cache::Content& row, const FilePlace& place, const fs::Stat& stat) const;
 
   txn::FileSet& m_set;

@@ -175,7 +175,7 @@ class Scrub {
   }
 
   [[nodiscard]] txn::Damaged entry_of(const FilePlace& place, const fs::Stat& stat, const Expected& expected) const {
-    const fs::Timestamp born = txn::knows_inodes(m_set.control()) ? stat.born : fs::Timestamp{};
+    const fs::Timestamp born = m_contents.birth_of(stat);
     return {place.generation, place.path,    stat.inode,      born,  stat.size,
             stat.mtime,       expected.size, expected.digest, false, {}};
   }

@@ -72,8 +72,9 @@ void Sink::begin_content(const ExpectedFile& file) {
   Incoming& in = *m_incoming;
   delta::SignatureBuilder::PieceTaker taker;
   if (m_bases->remembers()) {
-    m_bases->begin_file(set_path(file.path));
-    taker = [this, path = set_path(file.path), size = in.size](const delta::SignaturePiece& piece) -> Status {
+    const RelPath in_set = set_path(file.path);
+    m_bases->begin_file(in_set);
+    taker = [this, path = in_set, size = in.size](const delta::SignaturePiece& piece) -> Status {
       m_bases->stage_piece(path, piece, size);
       return {};
     };

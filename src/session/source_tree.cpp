@@ -172,7 +172,7 @@ std::string SourceTree::absolute(const SourceDirectory& directory) const {
 
 std::vector<std::string> SourceTree::mounted_sources() const {
   std::vector<std::string> mounted;
-  std::map<std::string, std::optional<std::string>> above;  // of each directory; many sources may lie in one
+  std::set<std::string> looked_at;  // many sources may lie in one directory
   for (const Root& root : m_roots) {
     const bool by_name = root.only && !root.is_itself;  // a symlink is none of what it leads to
     const auto stat = by_name ? root.directory->stat_at(*root.only) : root.directory->stat();
@@ -180,9 +180,8 @@ std::vector<std::string> SourceTree::mounted_sources() const {
       mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
       continue;
     }
-    const auto [found, is_new] = above.try_emplace(root.path);
-    if (is_new) found->second = mount_of(root.path);
-    if (is_new && found->second) mounted.push_back(*found->second);
+    if (!looked_at.insert(root.path).second) continue;
+    if (auto mount = mount_of(root.path)) mounted.push_back(*std::move(mount));
   }
   return mounted;
 }

@@ -79,7 +79,7 @@ struct Open {
   std::string destination;                // push: directory or file name at the remote side
   std::vector<std::string> sources;       // pull: paths at the remote side
   std::vector<std::string> filter_rules;  // "- pattern" or "+ pattern", in order
-  std::int64_t max_delete = -2;           // -1: no limit, -2: the default rule
+  std::int64_t max_delete = -2;           // -1: no limit, -2: the set's, or the usual
   std::uint64_t wait_seconds = 0;         // for the writer's lock
   std::uint64_t wait_readers_seconds = 0;
   std::optional<Id> expected_set;  // the set this client knows there
