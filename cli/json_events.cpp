@@ -88,7 +88,7 @@ std::string json_connection(const transport::RemoteLink& link) {
   event["mac_out"] = escape(made.mac_out);
   event["mac_in"] = escape(made.mac_in);
   event["compression"] = escape(made.compression);
-  event["server"] = escape(made.server_version);
+  if (!made.server_version.empty()) event["server"] = escape(made.server_version);
   return dump(event);
 }
 

@@ -143,7 +143,8 @@ std::string link_line(const transport::RemoteLink& link) {
   const std::string out = protection(made.cipher_out, made.mac_out);
   const std::string in = protection(made.cipher_in, made.mac_in);
   const std::string ways = out == in ? "both ways " + out : "sent with " + out + ", received with " + in;
-  std::string text = "libssh, kex " + made.kex + ", host key " + made.host_key_type + ", " + ways;
+  const std::string carrier = link.carrier == ssh::Carrier::libssh ? "libssh" : "ssh program";
+  std::string text = carrier + ", kex " + made.kex + ", host key " + made.host_key_type + ", " + ways;
   if (!made.compression.empty()) text += ", compression " + made.compression;
   return escape(text);
 }

@@ -47,9 +47,9 @@ ProgramOptions program_options(const ProgramRequest& request) {
   add("-oKexAlgorithms=", request.demanded.kex);
   add("-oHostKeyAlgorithms=", request.demanded.host_keys);
   if (request.security != Security::encrypted) options.obstacle = obstacle(request.effective);
-  const Security granted = options.obstacle.empty() ? request.security : Security::encrypted;
-  if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", post_auth_none(granted));
-  if (granted == Security::encrypted) return options;
+  if (options.obstacle.empty()) options.granted = request.security;
+  if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", post_auth_none(options.granted));
+  if (options.granted == Security::encrypted) return options;
   options.words.insert(options.words.end(), k_nothing_beside.begin(), k_nothing_beside.end());
   return options;
 }

@@ -24,6 +24,7 @@ struct ProgramRequest {
 struct ProgramOptions {
   std::vector<std::string> words;  // "-oCiphers=...", ...; to be the first of the program's: it takes the first value
   std::string obstacle;            // why the connection stays encrypted against what was asked for; else empty
+  Security granted = Security::encrypted;  // what the words ask for
 };
 
 // PostAuthNone is the option of our own build of OpenSSH (nssh/); a program that has it says so in `ssh -G`, any other

@@ -10,7 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <limits>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "transport/fd_stream.hpp"
 #include "transport/poll_wait.hpp"
@@ -22,6 +25,7 @@ namespace {
 
 constexpr int k_socket_bytes = 1 << 20;
 constexpr std::size_t k_read_bytes = 4096;
+constexpr std::size_t k_pipe_bytes = 64 << 10;
 constexpr std::chrono::milliseconds k_grace{1000};
 constexpr std::chrono::milliseconds k_grace_after_sigterm{2000};
 
@@ -51,14 +55,16 @@ Result<Pair> make_pipe_to_us() {
 
 enum class Drained : std::uint8_t { open, ended };
 
-// Takes what is there now.
+// Takes what is there now, until at least `enough` bytes of it.
 template <class Take>
-Drained drain(int fd, const Take& take) {
+Drained drain(int fd, const Take& take, std::size_t enough = std::numeric_limits<std::size_t>::max()) {
   std::array<std::byte, k_read_bytes> buffer{};
-  while (true) {
+  for (std::size_t taken = 0;;) {
+    if (taken >= enough) return Drained::open;
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());
     if (n > 0) {
       take(ByteView(buffer).first(static_cast<std::size_t>(n)));
+      taken += static_cast<std::size_t>(n);
     } else if (n < 0 && errno == EINTR) {
       continue;
     } else {
@@ -71,12 +77,17 @@ Drained drain(int fd, const Take& take) {
 // that the program left behind (OpenSSH's ControlPersist) may hold the pipe open for hours.
 class StderrThread {
  public:
-  StderrThread(Fd pipe, Fd stop, StderrLine on_line)
-      : m_pipe(std::move(pipe)), m_stop(std::move(stop)), m_keeper(std::move(on_line)), m_thread([this] { run(); }) {}
+  StderrThread(Fd pipe, Fd stop, StderrLine on_line, StderrFilter takes)
+      : m_pipe(std::move(pipe)),
+        m_stop(std::move(stop)),
+        m_keeper(std::move(on_line), std::move(takes)),
+        m_thread([this] { run(); }) {}
   ~StderrThread() { finish(); }
   StderrThread(const StderrThread&) = delete;
   StderrThread& operator=(const StderrThread&) = delete;
 
+  // Takes what has been written by now, whatever the thread has come to.
+  void catch_up() { static_cast<void>(take_what_is_there(k_pipe_bytes)); }
   // Takes what is still in the pipe and ends the thread.
   void finish() {
     signal_event_fd(m_stop.get());
@@ -85,36 +96,42 @@ class StderrThread {
   [[nodiscard]] std::string tail() const { return m_keeper.tail(); }
 
  private:
+  Drained take_what_is_there(std::size_t enough) {
+    const std::lock_guard lock(m_taking);
+    return drain(m_pipe.get(), [this](ByteView data) { m_keeper.append(data); }, enough);
+  }
   void run() {
     bool stopped = false;
     while (true) {
-      const Drained state = drain(m_pipe.get(), [this](ByteView data) { m_keeper.append(data); });
+      const Drained state = take_what_is_there(k_pipe_bytes);
       if (state == Drained::ended || stopped) break;
       const auto wake = wait_for(m_pipe.get(), POLLIN, m_stop.get(), std::nullopt);
       stopped = !wake || *wake == Wake::interrupted;
     }
+    const std::lock_guard lock(m_taking);
     m_keeper.finish();
   }
 
   Fd m_pipe;
   Fd m_stop;
+  std::mutex m_taking;  // one at a time reads the pipe and appends
   StderrKeeper m_keeper;
   std::thread m_thread;  // last: it uses all of the above
 };
 
 class ProcessStream final : public ByteStream {
  public:
-  ProcessStream(std::unique_ptr<ByteStream> io, Child child, Fd stderr_pipe, Fd stop, StderrLine on_stderr)
+  ProcessStream(std::unique_ptr<ByteStream> io, Child child, Fd stderr_pipe, Fd stop, ProcessOptions options)
       : m_io(std::move(io)),
         m_child(std::move(child)),
-        m_stderr(std::move(stderr_pipe), std::move(stop), std::move(on_stderr)) {}
+        m_on_answer(std::move(options.on_answer)),
+        m_stderr(std::move(stderr_pipe), std::move(stop), std::move(options.on_stderr),
+                 std::move(options.takes_stderr)) {}
   ~ProcessStream() override;
   ProcessStream(const ProcessStream&) = delete;
   ProcessStream& operator=(const ProcessStream&) = delete;
 
-  Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds inactivity) override {
-    return m_io->read(out, inactivity);
-  }
+  Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds inactivity) override;
   Status write(ByteView data) override { return m_io->write(data); }
   Status finish_writing() override { return m_io->finish_writing(); }
   void close_now() override { m_io->close_now(); }
@@ -124,8 +141,18 @@ class ProcessStream final : public ByteStream {
  private:
   std::unique_ptr<ByteStream> m_io;
   Child m_child;
+  std::function<void()> m_on_answer;  // empty once it was called
   StderrThread m_stderr;
 };
+
+Result<std::size_t> ProcessStream::read(std::span<std::byte> out, std::chrono::milliseconds inactivity) {
+  Result<std::size_t> taken = m_io->read(out, inactivity);
+  if (m_on_answer && taken && *taken > 0) {
+    m_stderr.catch_up();
+    std::exchange(m_on_answer, nullptr)();
+  }
+  return taken;
+}
 
 PeerEnd ProcessStream::wait_end(std::chrono::milliseconds limit) {
   if (m_child.wait(limit)) m_stderr.finish();
@@ -177,7 +204,7 @@ Result<std::unique_ptr<ByteStream>> open_process_stream(ProcessOptions options) 
   NB_TRY_ASSIGN(auto stream, open_socket_stream(std::move(io.ours), std::move(stream_options)));
   NB_TRY_ASSIGN(Child child, spawn(options.argv, io.theirs.get(), io.theirs.get(), errors.theirs.get()));
   return std::make_unique<ProcessStream>(std::move(stream), std::move(child), std::move(errors.ours), std::move(stop),
-                                         std::move(options.on_stderr));
+                                         std::move(options));
 }
 
 Result<Captured> run_and_capture(const std::vector<std::string>& argv, std::size_t max_bytes,

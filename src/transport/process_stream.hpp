@@ -20,15 +20,22 @@
 
 namespace nb::transport {
 
-// One line of the other side's standard error, without its newline; raw bytes. Called on a thread of the stream; must
-// not call into the stream.
+// One line of the other side's standard error, without its newline; raw bytes. Called on a thread of the stream or on the
+// reading one, never on both at once; must not call into the stream.
 using StderrLine = std::function<void(std::string_view line)>;
+
+// Whether a line is the caller's alone: such a one is neither passed on nor kept for PeerEnd.
+using StderrFilter = std::function<bool(std::string_view line)>;
 
 struct ProcessOptions {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH; no shell is involved
   std::string description = "local process";
   std::chrono::milliseconds write_inactivity{0};  // zero: wait for ever
   StderrLine on_stderr;                           // may be empty
+  StderrFilter takes_stderr;                      // may be empty; called as on_stderr is, and before it
+  // Called once, on the reading thread, when the first byte has come: on_stderr has had all that was written before it.
+  // May be empty.
+  std::function<void()> on_answer;
 };
 
 // Starts the program. Errc::not_found (or what errno says) where it cannot be started; Errc::usage for an empty argv.

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
+#include <mutex>
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "ssh/kex_log.hpp"
 #include "ssh/program_options.hpp"
 #include "ssh/quote.hpp"
 
@@ -108,51 +111,96 @@ std::vector<std::string> chosen_program(const LibsshOptions& options) {
   return words;
 }
 
+// A program to start, before host and command are added.
+struct ProgramCall {
+  std::vector<std::string> words;
+  ssh::Security granted = ssh::Security::encrypted;  // what it was told of --ssh-security
+  bool tells = false;                                // what it negotiates (ssh/kex_log.hpp)
+};
+
 // The words of `rsh` with what the command line says about algorithms and --ssh-security, which no later word undoes.
-std::vector<std::string> with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
-                                       ssh::EffectiveConfig effective) {
-  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, std::move(effective)});
+ProgramCall with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
+                          ssh::EffectiveConfig effective) {
+  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, effective});
   if (!asked.obstacle.empty()) warn_of_security(options, asked.obstacle + "; the connection stays encrypted");
   rsh.insert(rsh.begin() + 1, asked.words.begin(), asked.words.end());
-  return rsh;
+  ProgramCall call{std::move(rsh), asked.granted, ssh::can_log_kex(effective)};
+  if (call.tells) call.words.emplace_back(ssh::k_kex_log_option);
+  return call;
 }
 
-Result<std::unique_ptr<ByteStream>> open_program(const LibsshOptions& options, const std::vector<std::string>& rsh) {
+// What a program says of its key exchanges, and whom that is told.
+class LinkReport {
+ public:
+  LinkReport(const RemoteOptions& options, ssh::Security granted, std::string description)
+      : m_options(options), m_granted(granted), m_description(std::move(description)) {}
+
+  bool take(std::string_view line) {
+    const std::lock_guard lock(m_mutex);
+    return m_log.take(line);
+  }
+  void tell() {
+    const std::optional<ssh::Negotiated> made = latest();
+    if (m_options.on_link) m_options.on_link({ssh::Carrier::ssh_program, m_description, made});
+    const std::string shortfall = made ? ssh::shortfall(*made, m_granted) : "";
+    if (!shortfall.empty()) warn_of_security(m_options.libssh, shortfall);
+  }
+
+ private:
+  std::optional<ssh::Negotiated> latest() {
+    const std::lock_guard lock(m_mutex);
+    return m_log.latest();
+  }
+
+  const RemoteOptions m_options;
+  const ssh::Security m_granted;
+  const std::string m_description;
+  std::mutex m_mutex;  // lines of a later key exchange come on another thread
+  ssh::KexLog m_log;
+};
+
+Result<std::unique_ptr<ByteStream>> open_program(const RemoteOptions& options, const ProgramCall& call) {
+  const LibsshOptions& asked = options.libssh;
   ProcessOptions process;
-  process.argv = remote_shell_argv(rsh, options.host, options.config_file, options.command);
+  process.argv = remote_shell_argv(call.words, asked.host, asked.config_file, asked.command);
   process.description = "ssh program: " + join({process.argv.begin(), process.argv.end() - 1});
-  process.write_inactivity = options.write_inactivity;
-  process.on_stderr = options.on_stderr;
+  process.write_inactivity = asked.write_inactivity;
+  process.on_stderr = asked.on_stderr;
+  const auto report = std::make_shared<LinkReport>(options, call.granted, process.description);
+  if (call.tells) process.takes_stderr = [report](std::string_view line) { return report->take(line); };
+  process.on_answer = [report] { report->tell(); };
   return open_process_stream(std::move(process));
 }
 
 // The program that nbackup chose, with the user's configuration.
-Result<std::unique_ptr<ByteStream>> open_chosen_program(const LibsshOptions& options,
+Result<std::unique_ptr<ByteStream>> open_chosen_program(const RemoteOptions& options,
                                                         const ssh::CarrierChoice& choice) {
-  std::vector<std::string> words = with_requests(chosen_program(options), options, choice.effective);
-  if (!choice.names_ciphers && !options.demanded.ciphers) {
-    const auto preferences = ssh::program_preferences(options.cpus, options.measured);
-    words.insert(words.end(), preferences.begin(), preferences.end());
+  const LibsshOptions& asked = options.libssh;
+  ProgramCall call = with_requests(chosen_program(asked), asked, choice.effective);
+  if (!choice.names_ciphers && !asked.demanded.ciphers) {
+    const auto preferences = ssh::program_preferences(asked.cpus, asked.measured);
+    call.words.insert(call.words.end(), preferences.begin(), preferences.end());
   }
-  return open_program(options, words);
+  return open_program(options, call);
 }
 
 // The user's own (-e). What it cannot be told is said.
-Result<std::unique_ptr<ByteStream>> open_users_program(const LibsshOptions& options, const std::string& rsh) {
+Result<std::unique_ptr<ByteStream>> open_users_program(const RemoteOptions& options, const std::string& rsh) {
+  const LibsshOptions& asked = options.libssh;
   NB_TRY_ASSIGN(std::vector<std::string> words, ssh::split_command(rsh));
-  const ssh::AlgorithmLists& demanded = options.demanded;
-  const bool asks = options.security != ssh::Security::encrypted || demanded.ciphers || demanded.macs || demanded.kex;
+  const ssh::AlgorithmLists& demanded = asked.demanded;
+  const bool asks = asked.security != ssh::Security::encrypted || demanded.ciphers || demanded.macs || demanded.kex;
   if (!ssh::is_ssh_program(words)) {
-    if (asks && options.on_warning) {
-      options.on_warning("'" + words.front() +
-                         "' is no ssh: --ssh-security, --ciphers, --macs and --kex do not reach it");
+    if (asks && asked.on_warning) {
+      asked.on_warning("'" + words.front() +
+                       "' is no ssh: --ssh-security, --ciphers, --macs and --kex do not reach it");
     }
-    return open_program(options, words);
+    return open_program(options, {std::move(words)});
   }
-  auto effective = ask_ssh(words, options.host, options.config_file, SelectOptions{}.limit);
+  auto effective = ask_ssh(words, asked.host, asked.config_file, SelectOptions{}.limit);
   // One that cannot be asked has no PostAuthNone.
   if (!effective && asks) return tl::make_unexpected(effective.error());
-  return open_program(options, with_requests(std::move(words), options, effective.value_or(ssh::EffectiveConfig())));
+  return open_program(options, with_requests(std::move(words), asked, effective.value_or(ssh::EffectiveConfig())));
 }
 
 }  // namespace
@@ -201,11 +249,7 @@ std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, 
 bool program_may_do_better(const Error& error) { return error.code == Errc::auth || error.code == Errc::unsupported; }
 
 Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& options) {
-  const auto tell = [&](Result<std::unique_ptr<ByteStream>> opened) {
-    if (opened && options.on_link) options.on_link({ssh::Carrier::ssh_program, (*opened)->describe(), std::nullopt});
-    return opened;
-  };
-  if (options.rsh) return tell(open_users_program(options.libssh, *options.rsh));
+  if (options.rsh) return open_users_program(options, *options.rsh);
   SelectOptions select;
   select.host = options.libssh.host;
   select.config_file = options.libssh.config_file;
@@ -215,7 +259,7 @@ Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& opti
   };
   notice(choice.reason);
   const bool program = choice.carrier == ssh::Carrier::ssh_program || options.skip_libssh;
-  if (program) return tell(open_chosen_program(options.libssh, choice));
+  if (program) return open_chosen_program(options, choice);
   LibsshOptions libssh = options.libssh;
   libssh.settings = choice.settings;
   auto stream = open_libssh_stream(std::move(libssh));
@@ -225,7 +269,7 @@ Result<std::unique_ptr<ByteStream>> open_remote_stream(const RemoteOptions& opti
   }
   if (!choice.settings || !program_may_do_better(stream.error())) return tl::make_unexpected(stream.error());
   notice(stream.error().message() + "; trying the ssh program");
-  return tell(open_chosen_program(options.libssh, choice));
+  return open_chosen_program(options, choice);
 }
 
 }  // namespace nb::transport

@@ -39,7 +39,7 @@ std::vector<std::string> remote_shell_argv(const std::vector<std::string>& rsh, 
 struct RemoteLink {
   ssh::Carrier carrier = ssh::Carrier::libssh;
   std::string description;                    // ByteStream::describe()
-  std::optional<ssh::Negotiated> negotiated;  // unset for a program, which does not tell
+  std::optional<ssh::Negotiated> negotiated;  // unset for a program that does not tell
 };
 
 struct RemoteOptions {
@@ -47,7 +47,9 @@ struct RemoteOptions {
   std::optional<std::string> rsh;  // -e: this program instead of choosing
   bool skip_libssh = false;        // it was tried and could not do it: the ssh program at once
   std::function<void(const std::string&)> on_notice;  // "ProxyJump is set for rpi4: using the ssh program"
-  std::function<void(const RemoteLink&)> on_link;     // once, when the stream is open
+  // Once, when what there is to know is known: as the stream opens, or, with an ssh program, on the reading thread
+  // before the first byte that it gives.
+  std::function<void(const RemoteLink&)> on_link;
 };
 
 // Whether the ssh program may do what libssh could not: log in, or agree on algorithms.

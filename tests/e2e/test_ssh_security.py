@@ -125,6 +125,8 @@ class Order(SshCase):
         self.assertEqual(made["carrier"], "program")
         self.assertIn("-oCiphers=aes192-ctr -oMACs=hmac-sha2-256 -oKexAlgorithms=ecdh-sha2-nistp256",
                       made["description"])
+        self.assertEqual([made[key] for key in ("security", "kex", "host_key", "cipher_in", "mac_out", "compression")],
+                         ["encrypted", "ecdh-sha2-nistp256", "ssh-ed25519", "aes192-ctr", "hmac-sha2-256", "none"])
         self.push("--ciphers=no-such-cipher", carrier="ssh", code=opt.CONNECT)
 
     def test_the_reports_for_people(self) -> None:
@@ -132,6 +134,10 @@ class Order(SshCase):
         self.assertRegex(verbose.stderr.decode(), r"nbackup: connection: libssh, kex curve25519-sha256, host key "
                                                   r"ssh-ed25519, both ways chacha20\S+, compression none\n")
         self.assertRegex(self.push("--stats").stdout.decode(), r"(?m)^Connection: libssh, kex curve25519-sha256, ")
+        program = self.push("-v", "--stats", carrier="ssh")
+        for text, before in ((program.stderr, "nbackup: connection"), (program.stdout, "Connection")):
+            self.assertRegex(text.decode(), rf"(?m)^{before}: ssh program, kex \S+, host key ssh-ed25519, both ways ")
+        self.assertNotIn("debug", program.text)
         self.assertNotIn("curve25519", self.push().text.split("\n", 1)[1])
 
 
@@ -367,9 +373,21 @@ class Switch(SshCase):
                 proxy.up.clear()
                 sink = self.dir / value
                 outcome = self.run_ok("push", *options, *words, f"{self.source}/", f"{HOST}:{sink}")
-                self.assertIn(f"-oPostAuthNone={value}", connection(outcome)["description"])
+                made = connection(outcome)
+                self.assertIn(f"-oPostAuthNone={value}", made["description"])
+                self.assertEqual([made["cipher_out"], made["cipher_in"]], ["none", "none"])
+                self.assertEqual(made["security"], "off" if value == "cipher-and-mac" else "integrity")
                 self.assertIn(MARKER, bytes(proxy.up))
                 self.assert_same_tree(self.source, sink)
+
+    def test_the_ssh_program_of_nssh_and_a_server_without_none(self) -> None:
+        self.serve(nssh.SAFE + "PostAuthNone no\n")
+        outcome = self.run_ok("push", "--remote-path", BINARY, "-e", f"{nssh.SSH} -F {self.world.sshd.config}", "--json",
+                              "--ssh-security=integrity", f"{self.source}/", f"{HOST}:{self.sink}")
+        self.assertEqual(connection(outcome)["security"], "encrypted")
+        lines = [line for line in outcome.stderr.decode().splitlines() if "the server offers no cipher none" in line]
+        self.assertEqual(len(lines), 1, outcome.text)
+        self.assert_same_tree(self.source, self.sink)
 
     def test_no_configuration_of_a_program_gives_up_more(self) -> None:
         """Neither the ssh configuration nor the words of -e: --ssh-security alone says what the connection may be."""

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <mutex>
@@ -52,6 +53,33 @@ TEST_CASE("exit status and standard error are told", "[transport]") {
   CHECK(lines.all == std::vector<std::string>{"sh: 1: nbackup: not found", "unfinished"});
 }
 
+TEST_CASE("the first answer is told, and everything written before it", "[transport]") {
+  for (int round = 0; round < 20; ++round) {
+    Lines lines;
+    std::vector<std::string> before;
+    unsigned answers = 0;
+    ProcessOptions options = shell("echo mine 1 >&2; echo one >&2; echo mine 2 >&2; echo a; read x; echo b; echo two >&2");
+    options.on_stderr = lines.taker();
+    options.takes_stderr = [](std::string_view line) { return line.starts_with("mine"); };
+    options.on_answer = [&] {
+      const std::lock_guard lock(lines.mutex);
+      before = lines.all;
+      ++answers;
+    };
+    auto stream = open_process_stream(std::move(options));
+    REQUIRE(stream.has_value());
+    CHECK(answers == 0);
+    std::array<std::byte, 1> first{};
+    REQUIRE((*stream)->read(first, 20s) == std::size_t{1});
+    CHECK(answers == 1);
+    REQUIRE((*stream)->write(as_bytes("go\n")).has_value());
+    CHECK(as_text(*read_all(**stream)) == "\nb\n");
+    CHECK(answers == 1);
+    CHECK(before == std::vector<std::string>{"one"});
+    CHECK((*stream)->wait_end(20s).stderr_tail == "one\ntwo\n");
+  }
+}
+
 TEST_CASE("a program that a signal ended", "[transport]") {
   auto stream = open_process_stream(shell("kill -KILL $$"));
   REQUIRE(stream.has_value());
@@ -62,11 +90,13 @@ TEST_CASE("a program that a signal ended", "[transport]") {
 }
 
 TEST_CASE("a program that does not exist", "[transport]") {
-  const auto stream = open_process_stream({{"/no/such/program"}, "x", 0ms, {}});
+  ProcessOptions options;
+  options.argv = {"/no/such/program"};
+  const auto stream = open_process_stream(options);
   REQUIRE_FALSE(stream.has_value());
   CHECK(stream.error().code == Errc::not_found);
   CHECK(stream.error().message().find("/no/such/program") != std::string::npos);
-  CHECK(open_process_stream({{}, "x", 0ms, {}}).error().code == Errc::usage);
+  CHECK(open_process_stream({}).error().code == Errc::usage);
 }
 
 TEST_CASE("a flood on standard error blocks nobody", "[transport]") {

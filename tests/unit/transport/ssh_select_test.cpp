@@ -132,7 +132,7 @@ TEST_CASE("open_remote_stream by a remote shell of the user's choice", "[transpo
   options.rsh = "ssh -o 'BatchMode yes'";
   std::string description;
   CHECK(output_of(options, &description) == "here\n");
-  CHECK(description.starts_with("ssh program: ssh -o BatchMode yes -F "));
+  CHECK(description.starts_with("ssh program: ssh -o BatchMode yes -oLogVerbose=kex.c:*choose* -F "));
   CHECK(notices.empty());
   options.rsh = "'open";
   CHECK(transport::open_remote_stream(options).error().code == Errc::usage);
@@ -153,7 +153,34 @@ TEST_CASE("what was connected is told", "[transport]") {
   CHECK(links[0].negotiated->compression == "none");
   CHECK(links[1].carrier == ssh::Carrier::ssh_program);
   CHECK(links[1].description.starts_with("ssh program: ssh "));
-  CHECK_FALSE(links[1].negotiated.has_value());
+  REQUIRE(links[1].negotiated.has_value());
+  CHECK(links[1].negotiated->host_key_type == "ssh-ed25519");
+  CHECK(links[1].negotiated->compression == "none");
+}
+
+TEST_CASE("what an ssh program says of its key exchange is nobody's standard error", "[transport]") {
+  std::vector<std::string> notices;
+  std::vector<std::string> lines;
+  std::optional<ssh::Negotiated> made;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.libssh.command = "echo told >&2; echo here; exit 3";
+  options.libssh.demanded.ciphers = "aes256-ctr";
+  options.libssh.demanded.macs = "hmac-sha2-512";
+  options.libssh.on_stderr = [&](std::string_view line) { lines.emplace_back(line); };
+  options.on_link = [&](const transport::RemoteLink& link) { made = link.negotiated; };
+  options.rsh = "ssh";
+  auto stream = transport::open_remote_stream(options);
+  REQUIRE(stream.has_value());
+  CHECK(as_text(*read_all(**stream)) == "here\n");
+  const transport::PeerEnd end = (*stream)->wait_end(20s);
+  CHECK(end.exit_status == 3);
+  CHECK(end.stderr_tail == "told\n");
+  stream->reset();
+  CHECK(lines == std::vector<std::string>{"told"});
+  REQUIRE(made.has_value());
+  CHECK(made->cipher_in == "aes256-ctr");
+  CHECK(made->cipher_out == "aes256-ctr");
+  CHECK(made->mac_out == "hmac-sha2-512");
 }
 
 TEST_CASE("demanded algorithms and the policy reach an ssh program of the user's choice", "[transport]") {

@@ -99,7 +99,10 @@ EchoRig make_echo(const std::string& kind, std::chrono::milliseconds write_inact
   if (kind == "pipes") return over_pipes({write_inactivity, kind});
   if (kind == "socket") return over_socket({write_inactivity, kind});
   if (kind == "process") {
-    rig.stream = require(transport::open_process_stream({{"cat"}, "process", write_inactivity, {}}));
+    transport::ProcessOptions options;
+    options.argv = {"cat"};
+    options.write_inactivity = write_inactivity;
+    rig.stream = require(transport::open_process_stream(std::move(options)));
     return rig;
   }
   transport::LibsshOptions options = libssh_options(shared_sshd(), "cat");
