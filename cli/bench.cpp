@@ -44,7 +44,8 @@ BenchOptions options_of(const Settings& settings, const BenchPlace& place) {
   if (settings.arguments.size() > 1) options.source = settings.arguments[1];
   options.write_here = settings.write_here;
   options.time = settings.bench_time;
-  options.tampering = settings.allow_tampering ? Tampering::allowed : Tampering::forbidden;
+  options.wish = {settings.algorithms, settings.security,
+                  settings.allow_tampering ? Tampering::allowed : Tampering::forbidden};
   return options;
 }
 

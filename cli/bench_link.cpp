@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench_link.hpp"
 
+#include <memory>
+
 #include "base/cpu.hpp"
 #include "base/text.hpp"
 #include "cache/client_hosts.hpp"
@@ -55,6 +57,7 @@ Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, cons
   const ExitOnSignal exit_on_signal;
   BenchLink link;
   Stream stream;
+  const auto made = std::make_shared<std::optional<ssh::Negotiated>>();  // by a program, with its first answer
   if (m_carrier == ssh::Carrier::libssh) {
     NB_TRY_ASSIGN(auto opened, transport::open_libssh_stream(std::move(options.libssh)));
     link.negotiated = opened->negotiated();
@@ -62,6 +65,7 @@ Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, cons
     stream = std::move(opened);
   } else {
     options.libssh.settings.reset();
+    options.on_link = [made](const transport::RemoteLink& found) { *made = found.negotiated; };
     NB_TRY_ASSIGN(stream, transport::open_remote_stream(options));
   }
   link.description = stream->describe();
@@ -69,6 +73,7 @@ Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, cons
   stream = watch_peer(std::move(stream), {m_options.libssh.host.name, m_options.libssh.command, far_end});
   NB_TRY_ASSIGN(link.far, FarBench::greet(std::move(stream),
                                           m_options.libssh.connect_timeout.value_or(k_greeting_limit), *m_clock));
+  if (*made) link.negotiated = *made;
   return link;
 }
 

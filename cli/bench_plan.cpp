@@ -20,11 +20,16 @@ constexpr int k_warm_up_parts = 5;
 // In the order of BenchPhase; the pairs are what it is about.
 constexpr std::array<int, 5> k_shares{10, 50, 8, 18, 14};
 
+struct Wanted {
+  const Names& names;
+  const Names& usual;  // what our end was asked for; of any other name it has not said
+};
+
 // The names of `wanted` that both ends have.
-Names shared(const Names& wanted, const Names* ours, const Names* theirs, const std::string& kind, BenchPlan& plan) {
+Names shared(const Wanted& wanted, const Names* ours, const Names* theirs, const std::string& kind, BenchPlan& plan) {
   Names names;
-  for (const std::string& name : wanted) {
-    const bool here = ours == nullptr || ssh::has(*ours, name);
+  for (const std::string& name : wanted.names) {
+    const bool here = ours == nullptr || ssh::has(*ours, name) || !ssh::has(wanted.usual, name);
     const bool there = theirs == nullptr || ssh::has(*theirs, name);
     if (here && there) {
       names.push_back(name);
@@ -51,8 +56,9 @@ void add_with_macs(const Names& ciphers, const Names& macs, BenchPlan& plan) {
   }
 }
 
-void add_none(const BenchEnds& ends, const Names& macs, BenchPlan& plan) {
+void add_none(const BenchEnds& ends, const BenchWish& wish, const Names& macs, BenchPlan& plan) {
   const std::string none(ssh::k_none);
+  if (wish.named.ciphers && wish.security == ssh::Security::encrypted) return;
   if (ends.carrier == ssh::Carrier::ssh_program || !ends.ours) {
     plan.unmeasured.push_back({"cipher", none, "it is measured through libssh only"});
     return;
@@ -62,11 +68,11 @@ void add_none(const BenchEnds& ends, const Names& macs, BenchPlan& plan) {
     return;
   }
   for (const std::string& mac : macs) plan.pairs.push_back({none, mac});
-  if (ends.tampering == Tampering::allowed && ssh::has(ends.ours->macs, ssh::k_none)) {
+  if (wish.tampering == Tampering::allowed && ssh::has(ends.ours->macs, ssh::k_none)) {
     plan.pairs.push_back({none, none});
   } else {
     plan.unmeasured.push_back({"MAC", none,
-                               ends.tampering == Tampering::allowed
+                               wish.tampering == Tampering::allowed
                                    ? "libssh here is built without it"
                                    : "it needs --allow-tampering: anybody on the way could inject"});
   }
@@ -91,21 +97,26 @@ std::string both_ways(const std::string& out, const std::string& in) {
 
 std::string pair_name(const CipherPair& pair) { return pair.cipher + " with " + pair.mac; }
 
-BenchPlan plan_bench(const BenchEnds& ends) {
-  const ssh::AlgorithmNames wanted = ssh::preferred_algorithms({});
+BenchPlan plan_bench(const BenchEnds& ends, const BenchWish& wish) {
+  const ssh::AlgorithmNames usual = ssh::preferred_algorithms({});
+  ssh::AlgorithmNames wanted = usual;
+  if (wish.named.ciphers) wanted.ciphers = ssh::as_names(*wish.named.ciphers);
+  if (wish.named.macs) wanted.macs = ssh::as_names(*wish.named.macs);
+  if (wish.named.kex) wanted.kex = ssh::as_names(*wish.named.kex);
   const auto* ours = ends.ours ? &*ends.ours : nullptr;
   const auto* theirs = ends.theirs ? &*ends.theirs : nullptr;
   BenchPlan plan;
-  const auto both = [&](const Names& names, Names ssh::AlgorithmNames::*at_ours,
-                        Names ssh::ServerAlgorithms::*at_theirs, const char* kind) {
-    return shared(names, ours ? &(ours->*at_ours) : nullptr, theirs ? &(theirs->*at_theirs) : nullptr, kind, plan);
+  const auto both = [&](Names ssh::AlgorithmNames::*at_ours, Names ssh::ServerAlgorithms::*at_theirs,
+                        const char* kind) {
+    return shared({wanted.*at_ours, usual.*at_ours}, ours ? &(ours->*at_ours) : nullptr,
+                  theirs ? &(theirs->*at_theirs) : nullptr, kind, plan);
   };
-  const Names ciphers = both(wanted.ciphers, &ssh::AlgorithmNames::ciphers, &ssh::ServerAlgorithms::ciphers, "cipher");
-  const Names macs = both(wanted.macs, &ssh::AlgorithmNames::macs, &ssh::ServerAlgorithms::macs, "MAC");
-  plan.kex = both(wanted.kex, &ssh::AlgorithmNames::kex, &ssh::ServerAlgorithms::kex, "key exchange");
+  const Names ciphers = both(&ssh::AlgorithmNames::ciphers, &ssh::ServerAlgorithms::ciphers, "cipher");
+  const Names macs = both(&ssh::AlgorithmNames::macs, &ssh::ServerAlgorithms::macs, "MAC");
+  plan.kex = both(&ssh::AlgorithmNames::kex, &ssh::ServerAlgorithms::kex, "key exchange");
   // Most of the others are slower and many: they come last, where time may run out.
   add_authenticated(ciphers, plan);
-  add_none(ends, macs, plan);
+  add_none(ends, wish, macs, plan);
   add_with_macs(ciphers, macs, plan);
   return plan;
 }

@@ -43,16 +43,23 @@ struct BenchPlan {
 
 enum class Tampering : std::uint8_t { forbidden, allowed };  // whether a connection without any MAC may be made
 
+// What the user wants of the table. Each list that is named replaces ours; then `none` is measured only where a run would
+// ask for it.
+struct BenchWish {
+  ssh::AlgorithmLists named;
+  ssh::Security security = ssh::Security::encrypted;
+  Tampering tampering = Tampering::forbidden;
+};
+
 struct BenchEnds {
   std::optional<ssh::AlgorithmNames> ours;      // of libssh or the ssh program; unset: not known, all are tried
   std::optional<ssh::ServerAlgorithms> theirs;  // likewise
   ssh::Carrier carrier = ssh::Carrier::libssh;
-  Tampering tampering = Tampering::forbidden;
 };
 
 // All of ssh::preferred_algorithms and `none` that both ends have; the rest with its reason. Whether a server changes
 // to `none` is known only after a login: such pairs are planned wherever our end can.
-BenchPlan plan_bench(const BenchEnds& ends);
+BenchPlan plan_bench(const BenchEnds& ends, const BenchWish& wish);
 
 // The phases in the order in which they run; each may use its share of the time that is left.
 enum class BenchPhase : std::uint8_t { kex, pairs, link, disks, processors };

@@ -84,7 +84,6 @@ Status BenchRun::meet() {
   m_result.here = facts_of_this_machine(-1, m_clock);
   NB_TRY_ASSIGN(m_result.there, m_link.far->facts());
   BenchEnds ends;
-  ends.tampering = m_options.tampering;
   ends.ours = m_links.our_algorithms();
   ends.carrier = m_links.carrier();
   const auto offer = m_links.probe();
@@ -92,7 +91,7 @@ Status BenchRun::meet() {
     ends.theirs = offer->algorithms;
     m_result.server_version = offer->version;
   }
-  m_plan = plan_bench(ends);
+  m_plan = plan_bench(ends, m_options.wish);
   m_result.unmeasured = m_plan.unmeasured;
   if (!m_link.fallback.empty()) {
     m_result.unmeasured.push_back({"link", "libssh", m_link.fallback + "; a run takes the ssh program too"});

@@ -16,7 +16,7 @@ struct BenchOptions {
   std::optional<std::string> source;      // here: read
   std::optional<std::string> write_here;  // here: written to
   std::chrono::milliseconds time{60000};
-  Tampering tampering = Tampering::forbidden;
+  BenchWish wish;
 };
 
 // What is being done, and how far it is: 0 to 1 of the time.

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "cache/client_path.hpp"
+#include "cli/user_files.hpp"
 #include "cache/upkeep.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_events.hpp"
@@ -23,7 +23,7 @@ Result<std::shared_ptr<cache::Store>> usable_memory() {
 }
 
 Status print_path() {
-  NB_TRY_ASSIGN(const std::string path, cache::default_client_state_path());
+  NB_TRY_ASSIGN(const std::string path, memory_path());
   fmt::print("{}\n", escape(path));
   return {};
 }

@@ -8,9 +8,11 @@
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/host_options.hpp"
 #include "cli/parse.hpp"
 #include "cli/reported_run.hpp"
 #include "cli/signals.hpp"
+#include "cli/summary.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 
@@ -63,7 +65,16 @@ int print_help(const std::string& text) {
 int run_named(const std::string& name, const std::vector<std::string>& arguments) {
   const auto command = find_command(name);
   if (!command) return usage_error("no such command: " + escape(name));
-  const auto settings = parse_arguments(*command, arguments);
+  auto settings = parse_arguments(*command, arguments);
+  if (settings && *settings) {
+    auto words = configured_options(**settings);
+    if (!words) {
+      print_message(error_line(words.error()));
+      return info(words.error().code).exit_code;
+    }
+    words->insert(words->end(), arguments.begin(), arguments.end());
+    settings = parse_arguments(*command, *words);
+  }
   if (!settings) {
     print_message(escape(settings.error().context));
     print_message("  nbackup " + name + " --help lists the options");

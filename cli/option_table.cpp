@@ -502,6 +502,8 @@ std::string_view long_name(const OptionRow& row) {
   return row.names;
 }
 
+bool is_of_connection(const OptionRow& row) { return std::string_view(row.group) == k_link; }
+
 std::span<const CommandRow> command_table() { return k_commands; }
 
 const CommandRow& command_row(CommandId id) {

@@ -35,6 +35,9 @@ std::span<const OptionRow> option_table();
 // The option's long name ("--dry-run"), or its only one.
 std::string_view long_name(const OptionRow& row);
 
+// Whether it belongs to "Connection and waiting", which the configuration file may set for a host.
+bool is_of_connection(const OptionRow& row);
+
 struct CommandRow {
   CommandId id;
   const char* name;

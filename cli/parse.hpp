@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From argv to Settings: the only user of CLI11. Options of one command are applied in the order of the command line,
-// so that filter rules keep it and the last of two contradicting options wins.
+// so that filter rules keep it and the last of two contradicting options wins; so does any over the configuration file
+// (host_options.hpp), whose options stand before it.
 #pragma once
 
 #include <optional>

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "ssh/directives.hpp"
+#include "ssh/host_pattern.hpp"
 
 namespace nb::ssh {
 namespace {
@@ -108,41 +109,9 @@ EffectiveConfig settings_from(const EffectiveConfig& host, const std::vector<std
   return settings;
 }
 
-// Shell-like pattern with '*' and '?', case-insensitive by the caller's lowering.
-bool glob_match(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.substr(p).find_first_not_of('*') == std::string_view::npos;
-}
-
-// sshd(8), SSH_KNOWN_HOSTS FILE FORMAT: any pattern matches and no negated one does. A hashed name is taken to match.
+// sshd(8), SSH_KNOWN_HOSTS FILE FORMAT. A hashed name is taken to match.
 bool patterns_match(std::string_view patterns, const std::string& name) {
-  if (patterns.starts_with('|')) return true;
-  bool found = false;
-  for (std::string_view pattern : split(patterns, ',')) {
-    const bool negated = pattern.starts_with('!');
-    if (negated) pattern.remove_prefix(1);
-    if (!glob_match(lower(pattern), name)) continue;
-    if (negated) return false;
-    found = true;
-  }
-  return found;
+  return patterns.starts_with('|') || matches_any(split(patterns, ','), name);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ import sqlite3
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from support import nssh
@@ -43,6 +44,18 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
+def with_time(case: Case, *args: str, before: Callable[[], object] = lambda: None) -> dict:
+    """The document of a run that had time for every pair: a busy machine needs more of it. `before` is called ahead of
+    each try."""
+    seconds = 8
+    while True:
+        before()
+        found = json.loads(case.run_ok("bench", "--json", f"--seconds={seconds}", *args, timeout=600).stdout)
+        if seconds > 200 or not any(row["kind"] == "pair" and row["reason"] == "no time left" for row in found["unmeasured"]):
+            return found
+        seconds *= 3
+
+
 class Bench(Case):
     def setUp(self) -> None:
         super().setUp()
@@ -70,6 +83,9 @@ class Bench(Case):
     def _json(self, *args: str, **options: object) -> dict:
         outcome = self.run_ok("bench", "--json", *self.options, *args, **options)
         return json.loads(outcome.stdout)
+
+    def _with_time(self, *args: str) -> dict:
+        return with_time(self, *self.options, *args, HOST)
 
     def test_document(self) -> None:
         """Everything that two ends share is measured, everything else has a reason."""
@@ -113,10 +129,11 @@ class Bench(Case):
         """The server's own log says what each connection came to."""
         self._offer("LogLevel DEBUG1\nCiphers aes128-ctr,aes256-ctr\nMACs hmac-sha2-256,hmac-sha2-512\n"
                     "KexAlgorithms curve25519-sha256\n")
-        found = self._json("--seconds=8", HOST)
+        found = self._with_time("--ciphers=aes128-ctr,aes256-ctr", "--macs=hmac-sha2-512")
         log = self.world.sshd.log.read_text(errors="replace")
-        measured = [row for row in found["pairs"] if row["cipher"] != "none"]
-        self.assertGreaterEqual(len(measured), 1)
+        measured = found["pairs"]
+        self.assertEqual([(row["cipher"], row["mac"]) for row in measured],
+                         [("aes128-ctr", "hmac-sha2-512"), ("aes256-ctr", "hmac-sha2-512")])
         for row in measured:
             self.assertIn(f"kex: client->server cipher: {row['cipher']} MAC: {row['mac']} ", log)
 
@@ -127,8 +144,12 @@ class Bench(Case):
         text = table.stdout.decode()
         for part in ("UPLOAD, CIPHER", "in use", "round trip", "hashing (XXH3-128)", "A push waits for"):
             self.assertIn(part, text)
-        rows = list(csv.reader(io.StringIO(self.run_ok("bench", "--csv", "--seconds=3", *self.options, HOST).stdout
-                                           .decode())))
+        rows = [[""] * 3] * 2
+        for seconds in (3, 30, 300):  # where the machine is busy, a pair may get no time
+            if rows[1][2]:
+                break
+            done = self.run_ok("bench", "--csv", f"--seconds={seconds}", *self.options, "--ciphers", AEAD[0], HOST, timeout=600)
+            rows = list(csv.reader(io.StringIO(done.stdout.decode())))
         self.assertEqual(rows[0][:5], ["cipher", "mac", "min_MBps", "mean_MBps", "max_MBps"])
         self.assertTrue(all(len(row) == len(rows[0]) for row in rows), rows)
         self.assertIn(rows[1][0], AEAD)
@@ -137,7 +158,8 @@ class Bench(Case):
     def test_saved_order_is_used_by_the_next_run(self) -> None:
         self._offer("Ciphers chacha20-poly1305@openssh.com,aes128-gcm@openssh.com,aes256-ctr\n")
         self.assertFalse(self._json("--seconds=3", HOST)["saved"])
-        self.assertTrue(self._json("--seconds=3", "--save", HOST)["saved"])
+        self.assertTrue(self._with_time("--save", "--ciphers=aes256-ctr,aes128-gcm@openssh.com", "--macs=hmac-sha2-256",
+                                        "--kex=curve25519-sha256")["saved"])
         (memory,) = (self.dir / "cache").rglob("cache.db")
         with sqlite3.connect(memory) as database:
             ((ciphers,),) = database.execute("SELECT ciphers FROM host_orders").fetchall()
@@ -156,7 +178,8 @@ class Bench(Case):
         outcome = self.run_ok("bench", "--json", "--seconds=10", *options, HOST)
         found = json.loads(outcome.stdout)
         self.assertTrue(all(row["cipher"] == "aes128-gcm@openssh.com" for row in found["pairs"]), found["pairs"])
-        self.assertIsNone(found["negotiated"])
+        self.assertEqual(found["negotiated"]["cipher_in"], "aes128-gcm@openssh.com")
+        self.assertEqual(found["negotiated"]["kex"], "curve25519-sha256")
         self.assertEqual(outcome.stderr, b"", outcome.text)
 
     def test_goes_on_to_the_ssh_program_as_a_run_does(self) -> None:
@@ -253,7 +276,7 @@ class WithNone(Case):
         server = nssh.Nssh(Path(tempfile.mkdtemp(dir=self.dir)), settings)
         self.addCleanup(server.close)
         options = ["--remote-path", BINARY, "--ssh-config", str(server.config)]
-        found = json.loads(self.run_ok("bench", "--json", "--seconds=15", *options, *words, HOST).stdout)
+        found = with_time(self, *options, *words, "--kex=curve25519-sha256", HOST)
         pairs = {(row["cipher"], row["mac"]) for row in found["pairs"] if row["cipher"] == "none"}
         return pairs, {f"{row['kind']} {row['name']}": row["reason"] for row in found["unmeasured"]}
 
@@ -268,8 +291,8 @@ class WithNone(Case):
         self.assertIn(("none", "umac-64-etm@openssh.com"), pairs, reasons)
         self.assertNotIn(("none", "none"), pairs)
         self.assertIn("--allow-tampering", reasons["MAC none"])
-        pairs, _ = self._measure(few + "PostAuthNone cipher-and-mac\n", "--allow-tampering")
-        self.assertIn(("none", "none"), pairs)
+        pairs, reasons = self._measure(few + "PostAuthNone cipher-and-mac\n", "--allow-tampering")
+        self.assertIn(("none", "none"), pairs, reasons)
         pairs, reasons = self._measure(few)
         self.assertEqual(pairs, set())
         self.assertIn("came to aes128-gcm", reasons["cipher none"])
@@ -284,14 +307,16 @@ class WithNone(Case):
                                    "LogLevel DEBUG1\nCiphers aes128-gcm@openssh.com,aes256-ctr\nMACs hmac-sha2-256\n"
                                    "KexAlgorithms curve25519-sha256\nPostAuthNone cipher\n" + nssh.SAFE)
                 self.addCleanup(server.close)
-                options = ["--remote-path", BINARY, "--ssh-config", str(server.config), "--ssh-security=integrity"]
+                options = ["--remote-path", BINARY, "--ssh-config", str(server.config), "--ssh-security=integrity",
+                           "--ciphers=aes128-gcm@openssh.com,aes256-ctr", "--macs=hmac-sha2-256", "--kex=curve25519-sha256"]
                 if carrier == "ssh":
                     options += ["-e", nssh.SSH]
-                found = json.loads(self.run_ok("bench", "--json", "--seconds=12", *options, HOST).stdout)
+                earlier: list[int] = []
+                found = with_time(self, *options, HOST, before=lambda: earlier.append(len(server.log_text())))
                 real = {(row["cipher"], row["mac"]) for row in found["pairs"] if row["cipher"] != "none"}
                 self.assertEqual(real, {("aes128-gcm@openssh.com", "implicit"), ("aes256-ctr", "hmac-sha2-256")},
                                  found["unmeasured"])
-                log = server.log_text()
+                log = server.log_text()[earlier[-1]:]
                 self.assertIn("kex: client->server cipher: none MAC: hmac-sha2-256 ", log)
                 # Of the key exchanges after a login the first ones: others come with each GiB, which is a matter of speed.
                 later = re.findall(r"rekeying out, input (\d+) bytes .* output (\d+) bytes", log)

@@ -141,6 +141,35 @@ class Order(SshCase):
         self.assertNotIn("curve25519", self.push().text.split("\n", 1)[1])
 
 
+class HostOptions(SshCase):
+    """~/.config/nbackup/config: options of the connection for each host."""
+
+    def config(self, text: str) -> Path:
+        file = self.dir / "home/.config/nbackup/config"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o600)
+        return file
+
+    def test_a_host_gets_what_is_set_for_it(self) -> None:
+        self.config(f"Host elsewhere\n  ciphers aes192-ctr\nHost {HOST}\n  ciphers aes256-ctr\n  ssh-security integrity\n")
+        outcome = self.push("--json")
+        self.assertEqual(connection(outcome)["cipher_out"], "aes256-ctr")
+        self.assertIn("--ssh-security=integrity for nbtest: ", outcome.text)
+        outcome = self.push("--json", "--ciphers=aes128-ctr", "--ssh-security=encrypted")
+        self.assertEqual(connection(outcome)["cipher_out"], "aes128-ctr")
+        self.assertNotIn("integrity", outcome.text)
+
+    def test_what_cannot_be_read_stops_the_run(self) -> None:
+        file = self.config(f"Host {HOST}\n  cipher aes256-ctr\n")
+        outcome = self.push(code=opt.USAGE)
+        self.assertIn(f"{file}:2: 'cipher' is no option of the connection", outcome.text)
+        self.assertFalse(self.sink.exists())
+        file.chmod(0o666)
+        self.assertIn("others may write it", self.push(code=opt.USAGE).text)
+        self.run_ok("push", f"{self.source}/", self.sink)  # no host, nothing of it
+
+
 class Pairs(SshCase):
     """Every cipher with every MAC that libssh and OpenSSH share: pushed and verified, with nothing else on offer."""
 

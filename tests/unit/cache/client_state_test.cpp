@@ -7,7 +7,6 @@
 #include <atomic>
 #include <thread>
 
-#include "cache/client_path.hpp"
 #include "unit/cache/temp.hpp"
 
 namespace {
@@ -214,18 +213,6 @@ TEST_CASE("several processes that meet the same damage keep one copy of it", "[c
   CHECK(files::exists(path + ".damaged-1"));
   CHECK_FALSE(files::exists(path + ".damaged-2"));
   CHECK(open_state(path, {})->list_sets().size() == 4);
-}
-
-TEST_CASE("where the memory lies follows the environment", "[cache]") {
-  ::unsetenv("NBACKUP_CACHE");
-  ::setenv("HOME", "/h", 1);
-  ::setenv("XDG_CACHE_HOME", "relative", 1);
-  CHECK(nb::cache::default_client_state_path().value() == "/h/.cache/nbackup/cache.db");
-  ::setenv("XDG_CACHE_HOME", "/x", 1);
-  CHECK(nb::cache::default_client_state_path().value() == "/x/nbackup/cache.db");
-  ::setenv("NBACKUP_CACHE", "/n/c.db", 1);
-  CHECK(nb::cache::default_client_state_path().value() == "/n/c.db");
-  ::unsetenv("NBACKUP_CACHE");
 }
 
 TEST_CASE("a file of the first version keeps what it holds", "[cache]") {

@@ -32,6 +32,8 @@ std::string reason(const BenchPlan& plan, const std::string& kind, const std::st
   return "";
 }
 
+BenchWish wish(Tampering tampering) { return {{}, ssh::Security::encrypted, tampering}; }
+
 bool has(const BenchPlan& plan, const std::string& cipher, const std::string& mac) {
   return std::find(plan.pairs.begin(), plan.pairs.end(), CipherPair{cipher, mac}) != plan.pairs.end();
 }
@@ -39,7 +41,7 @@ bool has(const BenchPlan& plan, const std::string& cipher, const std::string& ma
 }  // namespace
 
 TEST_CASE("pairs are what both ends have; a cipher that authenticates itself has one", "[cli]") {
-  const BenchPlan plan = plan_bench({k_ours, server(), ssh::Carrier::libssh, Tampering::forbidden});
+  const BenchPlan plan = plan_bench({k_ours, server(), ssh::Carrier::libssh}, wish(Tampering::forbidden));
   CHECK(plan.pairs.size() == 1 + 2 + 2);
   CHECK(plan.pairs.front() == CipherPair{"aes128-gcm@openssh.com", "implicit"});
   CHECK(plan.pairs.back().cipher == "aes128-ctr");  // the many come last
@@ -51,7 +53,7 @@ TEST_CASE("pairs are what both ends have; a cipher that authenticates itself has
 }
 
 TEST_CASE("what one end lacks is listed with the end that lacks it", "[cli]") {
-  const BenchPlan plan = plan_bench({k_ours, server(), ssh::Carrier::libssh, Tampering::forbidden});
+  const BenchPlan plan = plan_bench({k_ours, server(), ssh::Carrier::libssh}, wish(Tampering::forbidden));
   CHECK(reason(plan, "cipher", "chacha20-poly1305@openssh.com") == "this end does not have it");
   CHECK(reason(plan, "MAC", "umac-64@openssh.com") == "this end does not have it");
   CHECK(reason(plan, "key exchange", "ecdh-sha2-nistp256") == "the server does not offer it");
@@ -60,19 +62,40 @@ TEST_CASE("what one end lacks is listed with the end that lacks it", "[cli]") {
 }
 
 TEST_CASE("none and none together only where tampering is allowed, none only where libssh has it", "[cli]") {
-  CHECK(has(plan_bench({k_ours, server(), ssh::Carrier::libssh, Tampering::allowed}), "none", "none"));
+  CHECK(has(plan_bench({k_ours, server(), ssh::Carrier::libssh}, wish(Tampering::allowed)), "none", "none"));
   auto without = k_ours;
   without.ciphers.pop_back();
-  const BenchPlan plan = plan_bench({without, server(), ssh::Carrier::libssh, Tampering::allowed});
+  const BenchPlan plan = plan_bench({without, server(), ssh::Carrier::libssh}, wish(Tampering::allowed));
   CHECK(plan.pairs.size() == 3);
   CHECK_FALSE(reason(plan, "cipher", "none").empty());
-  const BenchPlan program = plan_bench({k_ours, server(), ssh::Carrier::ssh_program, Tampering::allowed});
+  const BenchPlan program = plan_bench({k_ours, server(), ssh::Carrier::ssh_program}, wish(Tampering::allowed));
   CHECK(program.pairs.size() == 3);
   CHECK_FALSE(reason(program, "cipher", "none").empty());
 }
 
+TEST_CASE("lists that the user names replace ours", "[cli]") {
+  BenchWish named = wish(Tampering::forbidden);
+  named.named.ciphers = "aes128-ctr,3des-cbc";
+  named.named.macs = "hmac-sha2-512";
+  const BenchEnds ends{k_ours, server(), ssh::Carrier::libssh};
+  const BenchPlan plan = plan_bench(ends, named);
+  CHECK(plan.pairs == std::vector<CipherPair>{{"aes128-ctr", "hmac-sha2-512"}});
+  REQUIRE(plan.unmeasured.size() >= 1);
+  CHECK(reason(plan, "cipher", "3des-cbc") == "the server does not offer it");
+  CHECK(reason(plan, "cipher", "none").empty());
+  CHECK(plan.kex == std::vector<std::string>{"curve25519-sha256"});
+  named.security = ssh::Security::integrity;
+  CHECK(has(plan_bench(ends, named), "none", "hmac-sha2-512"));
+  named.named.kex = "ecdh-sha2-nistp521";
+  CHECK(plan_bench(ends, named).kex.empty());
+  named.named.macs = "hmac-md5";  // our end was not asked for it
+  ssh::ServerAlgorithms old = server();
+  old.macs.emplace_back("hmac-md5");
+  CHECK(has(plan_bench({k_ours, old, ssh::Carrier::libssh}, named), "aes128-ctr", "hmac-md5"));
+}
+
 TEST_CASE("where an end cannot be asked everything is tried", "[cli]") {
-  const BenchPlan plan = plan_bench({std::nullopt, std::nullopt, ssh::Carrier::ssh_program, Tampering::forbidden});
+  const BenchPlan plan = plan_bench({std::nullopt, std::nullopt, ssh::Carrier::ssh_program}, wish(Tampering::forbidden));
   const auto all = ssh::preferred_algorithms({});
   CHECK(plan.kex == all.kex);
   CHECK(plan.unmeasured.size() == 1);  // none

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the user's own files of nbackup lie, by the XDG base directory specification: a variable of it counts only if
+// its value is absolute. Errc::not_found where not even a home directory is known.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace nb::cli {
+
+// The client's memory: $NBACKUP_CACHE, else $XDG_CACHE_HOME/nbackup/cache.db, else ~/.cache/nbackup/cache.db.
+Result<std::string> memory_path();
+
+// What it says about hosts (host_options.hpp): $NBACKUP_CONFIG, else $XDG_CONFIG_HOME/nbackup/config, else
+// ~/.config/nbackup/config.
+Result<std::string> config_path();
+
+}  // namespace nb::cli
