@@ -18,7 +18,7 @@ namespace nb::cache {
 
 struct KnownHost {
   std::uint64_t cpu_flags = 0;                // CpuFlag bits, as it said itself
-  std::optional<ssh::Negotiated> negotiated;  // by libssh; unset where another program made the connection
+  std::optional<ssh::Negotiated> negotiated;  // unset where a program made the connection that does not tell
   WallTime met{};                             // the last time
 };
 

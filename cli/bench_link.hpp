@@ -18,14 +18,14 @@ struct LinkRequest {
   ssh::AlgorithmLists demanded;
   std::optional<ssh::Security> security;  // unset: as the settings say
   Words words = Words::passed_on;
-  // Once libssh has logged in, whatever comes after; may be empty. An ssh program does not tell.
+  // Once libssh has logged in, whatever comes after; may be empty. A program tells with its first answer only.
   std::function<void(const ssh::Negotiated&)> on_login;
 };
 
 struct BenchLink {
   std::unique_ptr<FarBench> far;
   std::string description;                    // ByteStream::describe()
-  std::optional<ssh::Negotiated> negotiated;  // unset: an ssh program
+  std::optional<ssh::Negotiated> negotiated;  // unset: a program that does not tell
   double seconds = 0;                         // from nothing to the greeting
   std::string fallback;                       // of meet(): why libssh did not do it; empty where it did
 };

@@ -22,14 +22,15 @@ constexpr std::array<int, 5> k_shares{10, 50, 8, 18, 14};
 
 struct Wanted {
   const Names& names;
-  const Names& usual;  // what our end was asked for; of any other name it has not said
+  const Names* asked;  // what our end was asked for: of any other name it has not said; null: it has named all it has
 };
 
 // The names of `wanted` that both ends have.
 Names shared(const Wanted& wanted, const Names* ours, const Names* theirs, const std::string& kind, BenchPlan& plan) {
   Names names;
   for (const std::string& name : wanted.names) {
-    const bool here = ours == nullptr || ssh::has(*ours, name) || !ssh::has(wanted.usual, name);
+    const bool unknown = wanted.asked != nullptr && !ssh::has(*wanted.asked, name);
+    const bool here = ours == nullptr || ssh::has(*ours, name) || unknown;
     const bool there = theirs == nullptr || ssh::has(*theirs, name);
     if (here && there) {
       names.push_back(name);
@@ -58,7 +59,7 @@ void add_with_macs(const Names& ciphers, const Names& macs, BenchPlan& plan) {
 
 void add_none(const BenchEnds& ends, const BenchWish& wish, const Names& macs, BenchPlan& plan) {
   const std::string none(ssh::k_none);
-  if (wish.named.ciphers && wish.security == ssh::Security::encrypted) return;
+  if (wish.names_any() && wish.security == ssh::Security::encrypted) return;
   if (ends.carrier == ssh::Carrier::ssh_program || !ends.ours) {
     plan.unmeasured.push_back({"cipher", none, "it is measured through libssh only"});
     return;
@@ -68,6 +69,7 @@ void add_none(const BenchEnds& ends, const BenchWish& wish, const Names& macs, B
     return;
   }
   for (const std::string& mac : macs) plan.pairs.push_back({none, mac});
+  if (wish.names_any() && wish.security != ssh::Security::off) return;
   if (wish.tampering == Tampering::allowed && ssh::has(ends.ours->macs, ssh::k_none)) {
     plan.pairs.push_back({none, none});
   } else {
@@ -105,10 +107,11 @@ BenchPlan plan_bench(const BenchEnds& ends, const BenchWish& wish) {
   if (wish.named.kex) wanted.kex = ssh::as_names(*wish.named.kex);
   const auto* ours = ends.ours ? &*ends.ours : nullptr;
   const auto* theirs = ends.theirs ? &*ends.theirs : nullptr;
+  const bool asks_by_name = ends.carrier == ssh::Carrier::libssh;
   BenchPlan plan;
   const auto both = [&](Names ssh::AlgorithmNames::*at_ours, Names ssh::ServerAlgorithms::*at_theirs,
                         const char* kind) {
-    return shared({wanted.*at_ours, usual.*at_ours}, ours ? &(ours->*at_ours) : nullptr,
+    return shared({wanted.*at_ours, asks_by_name ? &(usual.*at_ours) : nullptr}, ours ? &(ours->*at_ours) : nullptr,
                   theirs ? &(theirs->*at_theirs) : nullptr, kind, plan);
   };
   const Names ciphers = both(&ssh::AlgorithmNames::ciphers, &ssh::ServerAlgorithms::ciphers, "cipher");

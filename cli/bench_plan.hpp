@@ -43,12 +43,14 @@ struct BenchPlan {
 
 enum class Tampering : std::uint8_t { forbidden, allowed };  // whether a connection without any MAC may be made
 
-// What the user wants of the table. Each list that is named replaces ours; then `none` is measured only where a run would
-// ask for it.
+// What the user wants of the table. Each list that is named replaces ours; where one is, `none` is measured only as far
+// as a run would ask for it.
 struct BenchWish {
   ssh::AlgorithmLists named;
   ssh::Security security = ssh::Security::encrypted;
   Tampering tampering = Tampering::forbidden;
+
+  [[nodiscard]] bool names_any() const { return named.ciphers || named.macs || named.kex; }
 };
 
 struct BenchEnds {

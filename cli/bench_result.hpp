@@ -78,11 +78,12 @@ struct TreeResult {
 struct BenchResult {
   std::string host;
   std::string carrier;                        // ByteStream::describe() of the connection as a run would have it
-  std::optional<ssh::Negotiated> negotiated;  // of that one; unset: an ssh program does not tell
+  std::optional<ssh::Negotiated> negotiated;  // of that one; unset: a program that does not tell
   std::string server_version;                 // "" where the server was not asked
   MachineFacts here;
   MachineFacts there;
   std::vector<PairResult> pairs;  // as measured
+  bool named_alone = false;       // the user named what to measure
   std::vector<KexResult> kex;
   std::vector<Unmeasured> unmeasured;
   Spread round_trip;                 // milliseconds

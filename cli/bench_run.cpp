@@ -92,6 +92,7 @@ Status BenchRun::meet() {
     m_result.server_version = offer->version;
   }
   m_plan = plan_bench(ends, m_options.wish);
+  m_result.named_alone = m_options.wish.names_any();
   m_result.unmeasured = m_plan.unmeasured;
   if (!m_link.fallback.empty()) {
     m_result.unmeasured.push_back({"link", "libssh", m_link.fallback + "; a run takes the ssh program too"});

@@ -79,7 +79,10 @@ std::string faster_pair(const BenchResult& result, double now) {
   const PairResult* best = fastest(result.pairs, Kind::encrypted);
   if (best == nullptr) return {};
   const double rate = best->result.rate.mean;
-  if (!is_faster(best->result.rate, now)) return "No other encrypted pair is more than 10 % faster.";
+  if (!is_faster(best->result.rate, now)) {
+    return result.named_alone ? "Of those named no encrypted pair is more than 10 % faster."
+                              : "No other encrypted pair is more than 10 % faster.";
+  }
   return fmt::format("{} makes SSH {:.0f} MB/s ({:.1f} times).{}", option_of(best->pair), rate, rate / now,
                      result.saved ? "" : " --save remembers that for this host.");
 }

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "cli/user_files.hpp"
 #include "cache/upkeep.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_events.hpp"
 #include "cli/memory.hpp"
 #include "cli/quantities.hpp"
 #include "cli/terminal.hpp"
+#include "cli/user_files.hpp"
 
 namespace nb::cli {
 namespace {

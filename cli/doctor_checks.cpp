@@ -105,7 +105,7 @@ std::string best_of(const std::vector<std::string>& wanted, const std::vector<st
 
 void check_algorithms(const DoctorFindings& found, Checks& checks) {
   if (!found.negotiated) {
-    checks.push_back({"algorithms", ok, "an ssh program made the connection and does not tell: " + found.carrier, ""});
+    checks.push_back({"algorithms", ok, "a program made the connection that does not tell: " + found.carrier, ""});
     return;
   }
   Check check{"algorithms", ok, ssh::describe(*found.negotiated), ""};
@@ -118,7 +118,7 @@ void check_algorithms(const DoctorFindings& found, Checks& checks) {
       check.level = hint;
       check.advice = cipher +
                      " is likely faster between these processors; nbackup takes it by itself at the next run, "
-                     "unless the ssh configuration names Ciphers. 'nbackup bench' measures.";
+                     "unless --ciphers or a configuration names others. 'nbackup bench' measures.";
     }
   }
   checks.push_back(std::move(check));

@@ -30,7 +30,7 @@ struct DoctorFindings {
   // How far the connection came. Unset where it went well.
   std::optional<Error> failure;
   std::string carrier;                        // ByteStream::describe()
-  std::optional<ssh::Negotiated> negotiated;  // set once libssh has logged in; an ssh program does not tell
+  std::optional<ssh::Negotiated> negotiated;  // set once libssh has logged in, or a program has told
   std::string fallback;                       // why libssh did not do it and the ssh program did; else empty
   std::string server_version;                 // "" where the server could not be asked by itself
   double tcp_connect_seconds = 0;

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 #include <set>
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "cli/bench_link.hpp"
 #include "cli/option_table.hpp"
 #include "cli/user_files.hpp"
 #include "ssh/destination.hpp"
@@ -23,18 +26,26 @@ namespace {
 
 constexpr std::size_t k_max_bytes = 1 << 20;
 constexpr std::string_view k_blanks = " \t";
+constexpr std::string_view k_home = "~/";
 
-struct Line {
-  std::string_view name;
-  std::string_view value;
+struct Directive {
+  std::string name;  // in lower case
+  std::string value;
 };
 
-// "retry 3", "retry=3", "retry = 3".
-Line take_apart(std::string_view text) {
+// "retry 3", "retry=3", "retry = 3". The shell that would take quotes and comments away has not seen it.
+Result<Directive> parse_directive(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(" \t="), text.size());
   std::string_view value = trim(text.substr(end));
   if (value.starts_with('=')) value = trim(value.substr(1));
-  return {text.substr(0, end), value};
+  if (value.starts_with('#') || value.find(" #") != std::string_view::npos) {
+    return fail(Errc::usage, "a comment needs a line of its own");
+  }
+  const bool quoted = value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+  if (quoted) return fail(Errc::usage, "a value is not quoted");
+  Directive directive{std::string(text.substr(0, end)), std::string(value)};
+  for (char& c : directive.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return directive;
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -49,9 +60,23 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 bool has_name(const OptionRow& row, std::string_view name) {
   const std::vector<std::string_view> names = split(row.names, ',');
-  return std::any_of(names.begin(), names.end(), [&](std::string_view other) {
-    return other.starts_with("--") && other.substr(2) == name;
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view other) { return other.starts_with("--") && other.substr(2) == name; });
+}
+
+// Bench is there to find better ones than those that are set.
+bool takes(CommandId command, const OptionRow& row) {
+  const std::string_view name = long_name(row);
+  const bool algorithms = name == "--ciphers" || name == "--macs" || name == "--kex";
+  return (row.commands & mask_of(command)) != 0 && !(command == CommandId::bench && algorithms);
+}
+
+// What a shell would do: files of this machine may lie in the user's home.
+Result<std::string> expand_home(const OptionRow& row, std::string value) {
+  const std::string_view name = long_name(row);
+  if ((name != "--ssh-config" && name != "--rsh") || !value.starts_with(k_home)) return value;
+  NB_TRY_ASSIGN(const std::string home, home_directory());
+  return home + value.substr(k_home.size() - 1);
 }
 
 // An option is one row, or several with different help.
@@ -63,15 +88,11 @@ std::vector<const OptionRow*> rows_named(std::string_view name) {
   return rows;
 }
 
-Status check_value(const OptionRow& row, const Line& line) {
-  if (row.kind == OptionKind::toggle && !line.value.empty()) {
-    return fail(Errc::usage, std::string(line.name) + " takes no value");
-  }
-  if (row.kind == OptionKind::valued && line.value.empty()) {
-    return fail(Errc::usage, std::string(line.name) + " needs a value");
-  }
+Status check_value(const OptionRow& row, const std::string& value) {
+  if (row.kind == OptionKind::toggle && !value.empty()) return fail(Errc::usage, "takes no value");
+  if (row.kind == OptionKind::valued && value.empty()) return fail(Errc::usage, "needs a value");
   Settings tried;
-  return row.apply(tried, std::string(line.value));
+  return row.apply(tried, value);
 }
 
 // Reads line by line; remembers for which hosts, and what was said already.
@@ -80,20 +101,23 @@ class Reader {
   Reader(std::string_view host, CommandId command) : m_host(host), m_command(command) {}
 
   Status take(std::string_view text) {
-    const Line line = take_apart(text);
-    if (equals_ignoring_case(line.name, "Host")) return begin_block(line.value);
-    if (!m_in_block) return fail(Errc::usage, "'" + std::string(line.name) + "' stands before the first Host");
-    const std::vector<const OptionRow*> rows = rows_named(line.name);
+    NB_TRY_ASSIGN(const Directive directive, parse_directive(text));
+    if (directive.name == "host") return begin_block(directive.value);
+    if (!m_in_block) return fail(Errc::usage, "'" + directive.name + "' stands before the first Host");
+    const std::vector<const OptionRow*> rows = rows_named(directive.name);
     if (rows.empty()) {
-      return fail(Errc::usage, "'" + std::string(line.name) + "' is no option of the connection (see the manual)");
+      return fail(Errc::usage, "'" + directive.name +
+                                   "' is no option that a host can have (the manual's 'Connection and waiting' lists them)");
     }
     for (const OptionRow* row : rows) {
-      NB_TRY(check_value(*row, line));
-      if (m_matches && (row->commands & mask_of(m_command)) != 0) add(*row, line.value);
+      const auto checked = check_value(*row, directive.value);
+      if (!checked) return wrap(checked.error(), directive.name);
+      if (m_matches && takes(m_command, *row)) NB_TRY(add(*row, directive.value));
     }
     return {};
   }
-  std::vector<std::string> words() && { return std::move(m_words); }
+  // Of options that contradict each other the last wins: the first of the file comes last.
+  std::vector<std::string> words() && { return {m_words.rbegin(), m_words.rend()}; }
 
  private:
   Status begin_block(std::string_view patterns) {
@@ -103,9 +127,11 @@ class Reader {
     m_matches = ssh::matches_any(words, m_host);
     return {};
   }
-  void add(const OptionRow& row, std::string_view value) {
-    if (!m_said.insert(&row).second) return;
-    m_words.push_back(std::string(long_name(row)) + (row.kind == OptionKind::valued ? "=" + std::string(value) : ""));
+  Status add(const OptionRow& row, const std::string& value) {
+    if (!m_said.insert(&row).second) return {};
+    NB_TRY_ASSIGN(const std::string expanded, expand_home(row, value));
+    m_words.push_back(std::string(long_name(row)) + (row.kind == OptionKind::valued ? "=" + expanded : ""));
+    return {};
   }
 
   std::string_view m_host;
@@ -116,15 +142,17 @@ class Reader {
   std::vector<std::string> m_words;
 };
 
-// The host of the first argument that names one; `bench`, `doctor` and `deploy` take its bare name.
+// The host of the first argument that names one.
 std::optional<std::string> host_of(const Settings& settings) {
   const bool bare = settings.command == CommandId::bench || settings.command == CommandId::doctor ||
                     settings.command == CommandId::deploy;
   for (const std::string& argument : settings.arguments) {
+    if (bare) {
+      const auto place = parse_bench_place(argument);
+      return place ? std::optional(place->host.name) : std::nullopt;
+    }
     const auto place = ssh::parse_location(argument);
     if (place && place->host) return place->host->name;
-    const auto host = ssh::parse_host(argument);
-    if (bare && host) return host->name;
   }
   return std::nullopt;
 }
@@ -136,14 +164,18 @@ Status check_owner(int fd, const std::string& path) {
   const bool others_write = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   const bool foreign = st.st_uid != 0 && st.st_uid != ::geteuid();
   if (!S_ISREG(st.st_mode) || (!others_write && !foreign)) return {};
-  return fail(Errc::usage, path + (foreign ? ": belongs to somebody else" : ": others may write it") +
-                               ", and it can name programs to run; nothing was done");
+  const std::string why = foreign ? ": belongs to somebody else, and it can name programs to run"
+                                  : ": others may write it, and it can name programs to run; chmod go-w helps";
+  return fail(Errc::usage, path + why);
 }
 
-// Nothing where there is no such file.
+// Nothing where there is no such file, or the home directory is another user's, as after su.
 Result<std::optional<std::string>> read_config(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
+  const char* named = std::getenv("NBACKUP_CONFIG");
+  const bool asked_for = named != nullptr && *named != '\0';
+  const bool none = errno == ENOENT || errno == ENOTDIR || (errno == EACCES && !asked_for);
+  if (!fd.valid() && none) return std::optional<std::string>();
   if (!fd.valid()) return fail_errno("read " + path);
   NB_TRY(check_owner(fd.get(), path));
   std::string text(k_max_bytes + 1, '\0');
@@ -164,7 +196,7 @@ Result<std::vector<std::string>> options_for(std::string_view text, const std::s
     const std::string_view line = trim(raw);
     if (line.empty() || line.starts_with('#')) continue;
     const Status taken = reader.take(line);
-    if (!taken) return fail(Errc::usage, fmt::format("{}:{}: {}", name, number, taken.error().context));
+    if (!taken) return wrap(taken.error(), fmt::format("{}:{}", name, number));
   }
   return std::move(reader).words();
 }

@@ -7,9 +7,10 @@
 //   Host *
 //     retry 3
 //
-// It is read as ssh_config(5): a block holds for the hosts that its patterns match, as the user writes their names, and
-// of several values the first counts. The names are those of the long options under "Connection and waiting", which the
-// option table has; an option that a command does not take is passed over by it. The command line wins.
+// It reads like ssh_config(5): a block holds for the hosts that its patterns match, as the user writes their names, and
+// of several values, or of options that contradict each other, the first counts. The names are those of the long options
+// under "Connection and waiting", which the option table has; an option that a command does not take is passed over by
+// it. One option a line, no quotes, comments on lines of their own. The command line wins.
 #pragma once
 
 #include <string>
@@ -27,7 +28,7 @@ Result<std::vector<std::string>> options_for(std::string_view text, const std::s
                                              CommandId command);
 
 // The same from the user's file, for the host that the arguments name; nothing where there is neither. Errc::usage for
-// a file that others may write: it names programs to run.
+// a file that others may write: it names programs to run. Any other error is that of reading it.
 Result<std::vector<std::string>> configured_options(const Settings& settings);
 
 }  // namespace nb::cli

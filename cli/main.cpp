@@ -12,8 +12,8 @@
 #include "cli/parse.hpp"
 #include "cli/reported_run.hpp"
 #include "cli/signals.hpp"
-#include "cli/summary.hpp"
 #include "cli/terminal.hpp"
+#include "cli/transfer.hpp"
 #include "cli/version.hpp"
 
 namespace nb::cli {
@@ -65,16 +65,7 @@ int print_help(const std::string& text) {
 int run_named(const std::string& name, const std::vector<std::string>& arguments) {
   const auto command = find_command(name);
   if (!command) return usage_error("no such command: " + escape(name));
-  auto settings = parse_arguments(*command, arguments);
-  if (settings && *settings) {
-    auto words = configured_options(**settings);
-    if (!words) {
-      print_message(error_line(words.error()));
-      return info(words.error().code).exit_code;
-    }
-    words->insert(words->end(), arguments.begin(), arguments.end());
-    settings = parse_arguments(*command, *words);
-  }
+  const auto settings = parse_arguments(*command, arguments, configured_options);
   if (!settings) {
     print_message(escape(settings.error().context));
     print_message("  nbackup " + name + " --help lists the options");
@@ -110,6 +101,7 @@ int checked(int exit_code) {
 }  // namespace
 
 int run_command(const Settings& settings, Clock& clock) {
+  if (settings.config_error) return report_early_error(settings, *settings.config_error);
   switch (settings.command) {
     case CommandId::init:
       return run_init(settings, clock);

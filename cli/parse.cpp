@@ -98,8 +98,8 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
 Status check_security(const Settings& settings) {
   if (settings.security != ssh::Security::off || settings.allow_tampering) return {};
   return fail(Errc::usage,
-              "--ssh-security=off lets an attacker on the way change what is copied; if that is meant, "
-              "give --allow-tampering too (--ssh-security=integrity does not need it)");
+              "--ssh-security=off (given here or in the configuration file) lets an attacker on the way change what is "
+              "copied; if that is meant, give --allow-tampering too (--ssh-security=integrity does not need it)");
 }
 
 Status check_form(const Settings& settings) {
@@ -124,22 +124,12 @@ Status check_count(const CommandRow& row, const Settings& settings) {
                           count < row.fewest_arguments ? "needs more" : "takes fewer", row.name, row.arguments));
 }
 
-}  // namespace
-
-std::optional<CommandId> find_command(std::string_view name) {
-  for (const CommandRow& row : command_table()) {
-    if (name == row.name) return row.id;
-  }
-  return std::nullopt;
-}
-
-Result<std::optional<Settings>> parse_arguments(CommandId command, const std::vector<std::string>& arguments) {
-  NB_TRY(refuse_empty_values(arguments));
-  const CommandRow& row = command_row(command);
-  CLI::App app(row.help);
-  const RowOf rows = set_up(app, row);
+// Nothing if --help is among them.
+Result<std::optional<Settings>> parse_words(CommandId command, const std::vector<std::string>& words) {
+  CLI::App app(command_row(command).help);
+  const RowOf rows = set_up(app, command_row(command));
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
+    std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants it
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     return std::optional<Settings>();
@@ -150,11 +140,39 @@ Result<std::optional<Settings>> parse_arguments(CommandId command, const std::ve
   settings.command = command;
   NB_TRY_ASSIGN(settings.arguments, positionals(app));
   NB_TRY(apply_in_order(app, rows, settings));
-  NB_TRY(check_count(row, settings));
-  NB_TRY(check_security(settings));
-  NB_TRY(check_form(settings));
-  NB_TRY(check_needed(settings));
   return std::optional<Settings>(std::move(settings));
+}
+
+Status add_configured(Settings& settings, const std::vector<std::string>& arguments, const Configured& configured) {
+  auto words = configured(settings);
+  if (!words) settings.config_error = words.error();
+  if (!words || words->empty()) return {};
+  words->insert(words->end(), arguments.begin(), arguments.end());
+  NB_TRY_ASSIGN(auto both, parse_words(settings.command, *words));
+  settings = std::move(*both);
+  return {};
+}
+
+}  // namespace
+
+std::optional<CommandId> find_command(std::string_view name) {
+  for (const CommandRow& row : command_table()) {
+    if (name == row.name) return row.id;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Settings>> parse_arguments(CommandId command, const std::vector<std::string>& arguments,
+                                                const Configured& configured) {
+  NB_TRY(refuse_empty_values(arguments));
+  NB_TRY_ASSIGN(std::optional<Settings> settings, parse_words(command, arguments));
+  if (!settings) return settings;
+  NB_TRY(check_count(command_row(command), *settings));
+  if (configured) NB_TRY(add_configured(*settings, arguments, configured));
+  NB_TRY(check_security(*settings));
+  NB_TRY(check_form(*settings));
+  NB_TRY(check_needed(*settings));
+  return settings;
 }
 
 std::string command_help(CommandId command) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings: the command line as values, for all commands; each uses the part that its rows of the option table can set.
+// Settings: the command line, and what the configuration file says about its host, as values, for all commands; each
+// uses the part that its rows of the option table can set.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "codec/compression.hpp"
 #include "session/job.hpp"
 #include "ssh/security.hpp"
@@ -42,7 +44,8 @@ enum class Deltas : std::uint8_t { automatic, always, never };
 struct Settings {
   CommandId command = CommandId::push;
   std::vector<std::string> arguments;  // what is not an option, in order
-  std::vector<std::string> given;      // the options in order, by their long names: "--at=3d"
+  std::vector<std::string> given;      // the options in order, by their long names: "--at=3d"; the file's come first
+  std::optional<Error> config_error;   // the configuration file cannot be used: to be reported in place of working
 
   // What is transferred, and the guards.
   std::uint64_t flags = 0;  // wire::OpenFlag bits

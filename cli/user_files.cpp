@@ -22,6 +22,16 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+Result<std::string> find(const Place& place) {
+  if (std::string path = environment(place.named); !path.empty()) return path;
+  const std::string base = environment(place.base);
+  if (base.starts_with('/')) return base + place.name;
+  NB_TRY_ASSIGN(const std::string home, home_directory());
+  return home + place.below_home + place.name;
+}
+
+}  // namespace
+
 Result<std::string> home_directory() {
   if (std::string home = environment("HOME"); !home.empty()) return home;
   std::array<char, 16384> buffer{};
@@ -32,16 +42,6 @@ Result<std::string> home_directory() {
   if (found == nullptr) return fail(Errc::not_found, "home directory");
   return std::string(entry.pw_dir);
 }
-
-Result<std::string> find(const Place& place) {
-  if (std::string path = environment(place.named); !path.empty()) return path;
-  const std::string base = environment(place.base);
-  if (base.starts_with('/')) return base + place.name;
-  NB_TRY_ASSIGN(const std::string home, home_directory());
-  return home + place.below_home + place.name;
-}
-
-}  // namespace
 
 Result<std::string> memory_path() {
   return find({"NBACKUP_CACHE", "XDG_CACHE_HOME", "/.cache", "/nbackup/cache.db"});

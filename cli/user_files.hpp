@@ -9,6 +9,9 @@
 
 namespace nb::cli {
 
+// $HOME, else what the user database says.
+Result<std::string> home_directory();
+
 // The client's memory: $NBACKUP_CACHE, else $XDG_CACHE_HOME/nbackup/cache.db, else ~/.cache/nbackup/cache.db.
 Result<std::string> memory_path();
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "ssh/carrier_choice.hpp"
@@ -19,7 +20,9 @@ inline constexpr const char* k_kex_log_option = "-oLogVerbose=kex.c:*choose*";
 // Whether the program knows the option and the user has not asked for a log of his own: from `ssh -G`.
 bool can_log_kex(const EffectiveConfig& effective);
 
-// Not for several threads at once.
+// Lines that another process writes, the command on the host among them, are left alone: the first process is the
+// program, which exchanges keys before it lets anything through. What is kept is as large as a few lines. Not for several
+// threads at once.
 class KexLog {
  public:
   // Whether this line of standard error, without its end, is one that was asked for; what it says is kept.
@@ -30,7 +33,12 @@ class KexLog {
   [[nodiscard]] const std::optional<Negotiated>& latest() const { return m_latest; }
 
  private:
+  void take_text(std::string_view text);
+
+  std::string m_process;  // as its lines name it; empty before the first
   Negotiated m_pending;
+  std::string m_compression_in;
+  std::string m_compression_out;
   std::optional<Negotiated> m_latest;
 };
 

@@ -12,6 +12,9 @@ constexpr std::string_view k_post_auth_none = "postauthnone";
 constexpr auto k_nothing_beside = std::to_array<const char*>(
     {"-oControlMaster=no", "-oControlPath=none", "-oForwardAgent=no", "-oForwardX11=no", "-oClearAllForwardings=yes"});
 
+// ssh(1): the options that take a value, in the same word or in the next.
+constexpr std::string_view k_valued_letters = "BDEFIJLOPQRSWbceilmopw";
+
 bool has_post_auth_none(const EffectiveConfig& effective) {
   return effective.find(k_post_auth_none) != effective.end();
 }
@@ -35,6 +38,17 @@ std::string obstacle(const EffectiveConfig& effective) {
 
 bool is_ssh_program(const std::vector<std::string>& words) {
   return !words.empty() && (words.front() == "ssh" || words.front().ends_with("/ssh"));
+}
+
+bool names_host(const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") return i + 1 < words.size();
+    if (word.size() < 2 || word.front() != '-') return true;
+    const std::size_t valued = word.find_first_of(k_valued_letters, 1);
+    if (valued == word.size() - 1) ++i;
+  }
+  return false;
 }
 
 ProgramOptions program_options(const ProgramRequest& request) {

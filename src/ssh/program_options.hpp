@@ -15,6 +15,9 @@ namespace nb::ssh {
 // Whether this command line runs an ssh, by the name of its program: only such a one is given options of ours.
 bool is_ssh_program(const std::vector<std::string>& words);
 
+// Whether such a command line names a host itself ("ssh gateway ssh"): what is added to it goes elsewhere.
+bool names_host(const std::vector<std::string>& words);
+
 struct ProgramRequest {
   Security security = Security::encrypted;
   AlgorithmLists demanded;

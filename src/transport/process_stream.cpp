@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -25,7 +24,7 @@ namespace {
 
 constexpr int k_socket_bytes = 1 << 20;
 constexpr std::size_t k_read_bytes = 4096;
-constexpr std::size_t k_pipe_bytes = 64 << 10;
+constexpr std::size_t k_most_pipe_bytes = 1 << 20;  // 64 KiB, but for large pages
 constexpr std::chrono::milliseconds k_grace{1000};
 constexpr std::chrono::milliseconds k_grace_after_sigterm{2000};
 
@@ -55,12 +54,12 @@ Result<Pair> make_pipe_to_us() {
 
 enum class Drained : std::uint8_t { open, ended };
 
-// Takes what is there now, until at least `enough` bytes of it.
+// Takes what is there now, as much as a pipe holds: who writes without end does not keep us here.
 template <class Take>
-Drained drain(int fd, const Take& take, std::size_t enough = std::numeric_limits<std::size_t>::max()) {
+Drained drain(int fd, const Take& take) {
   std::array<std::byte, k_read_bytes> buffer{};
   for (std::size_t taken = 0;;) {
-    if (taken >= enough) return Drained::open;
+    if (taken >= k_most_pipe_bytes) return Drained::open;
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());
     if (n > 0) {
       take(ByteView(buffer).first(static_cast<std::size_t>(n)));
@@ -87,7 +86,7 @@ class StderrThread {
   StderrThread& operator=(const StderrThread&) = delete;
 
   // Takes what has been written by now, whatever the thread has come to.
-  void catch_up() { static_cast<void>(take_what_is_there(k_pipe_bytes)); }
+  void catch_up() { static_cast<void>(take_what_is_there()); }
   // Takes what is still in the pipe and ends the thread.
   void finish() {
     signal_event_fd(m_stop.get());
@@ -96,14 +95,14 @@ class StderrThread {
   [[nodiscard]] std::string tail() const { return m_keeper.tail(); }
 
  private:
-  Drained take_what_is_there(std::size_t enough) {
+  Drained take_what_is_there() {
     const std::lock_guard lock(m_taking);
-    return drain(m_pipe.get(), [this](ByteView data) { m_keeper.append(data); }, enough);
+    return drain(m_pipe.get(), [this](ByteView data) { m_keeper.append(data); });
   }
   void run() {
     bool stopped = false;
     while (true) {
-      const Drained state = take_what_is_there(k_pipe_bytes);
+      const Drained state = take_what_is_there();
       if (state == Drained::ended || stopped) break;
       const auto wake = wait_for(m_pipe.get(), POLLIN, m_stop.get(), std::nullopt);
       stopped = !wake || *wake == Wake::interrupted;

@@ -121,10 +121,11 @@ struct ProgramCall {
 // The words of `rsh` with what the command line says about algorithms and --ssh-security, which no later word undoes.
 ProgramCall with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
                           ssh::EffectiveConfig effective) {
-  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, effective});
+  const bool tells = ssh::can_log_kex(effective) && !ssh::names_host(rsh);
+  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, std::move(effective)});
   if (!asked.obstacle.empty()) warn_of_security(options, asked.obstacle + "; the connection stays encrypted");
   rsh.insert(rsh.begin() + 1, asked.words.begin(), asked.words.end());
-  ProgramCall call{std::move(rsh), asked.granted, ssh::can_log_kex(effective)};
+  ProgramCall call{std::move(rsh), asked.granted, tells};
   if (call.tells) call.words.emplace_back(ssh::k_kex_log_option);
   return call;
 }

@@ -84,8 +84,13 @@ TEST_CASE("lists that the user names replace ours", "[cli]") {
   CHECK(reason(plan, "cipher", "3des-cbc") == "the server does not offer it");
   CHECK(reason(plan, "cipher", "none").empty());
   CHECK(plan.kex == std::vector<std::string>{"curve25519-sha256"});
+  CHECK(plan_bench({ssh::AlgorithmNames{}, std::nullopt, ssh::Carrier::ssh_program}, named).pairs.empty());
   named.security = ssh::Security::integrity;
   CHECK(has(plan_bench(ends, named), "none", "hmac-sha2-512"));
+  named.tampering = Tampering::allowed;
+  CHECK_FALSE(has(plan_bench(ends, named), "none", "none"));
+  named.security = ssh::Security::off;
+  CHECK(has(plan_bench(ends, named), "none", "none"));
   named.named.kex = "ecdh-sha2-nistp521";
   CHECK(plan_bench(ends, named).kex.empty());
   named.named.macs = "hmac-md5";  // our end was not asked for it
