@@ -13,6 +13,7 @@
 #include "cli/when.hpp"
 #include "session/client.hpp"
 #include "session/set_reader.hpp"
+#include "session/tree_diff.hpp"
 
 namespace nb::cli {
 namespace {
@@ -22,16 +23,32 @@ struct Plan {
   std::string root_path;
   wire::Id set{};
   std::uint64_t to = 0;
+  bool reads_contents = false;  // size and time do not tell all that differs
 };
+
+// Whether there is a file that differs in nothing but its content, as after push -c: a run would take it for unchanged.
+Result<bool> hides_content(session::SetReader& reader, std::uint64_t to) {
+  NB_TRY_ASSIGN(session::SetView then, session::SetView::open(reader, to));
+  NB_TRY_ASSIGN(session::SetView now, session::SetView::open(reader, reader.set().head().generation));
+  bool found = false;
+  const session::DiffVisitor visitor{[&](const wire::Item& item) {
+                                       found = found || item.change.substr(1).starts_with("fc..");
+                                       return Status();
+                                     },
+                                     [](const Error&) { return Status(); }};
+  NB_TRY(session::diff_trees(then, now, RelPath(), visitor));
+  return found;
+}
 
 // The lock is given up again: the run takes its own, and its guard knows the set.
 Result<Plan> make_plan(const HostJob& job, Clock& clock) {
   if (!job.settings.to) return fail(Errc::usage, "rollback needs --to WHEN");
-  NB_TRY_ASSIGN(const session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
+  NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
   NB_TRY(check_whole(job, reader.root_path, reader.below));
   NB_TRY_ASSIGN(const wire::Moment moment, parse_when(*job.settings.to, clock.wall()));
   NB_TRY_ASSIGN(const std::uint64_t to, reader.generation(moment));
-  return Plan{reader.root_path, reader.set().format().uuid, to};
+  NB_TRY_ASSIGN(const bool hidden, hides_content(reader, to));
+  return Plan{reader.root_path, reader.set().format().uuid, to, hidden};
 }
 
 // What a run tells, as the output of a command. Its connection tells from threads of its own.
@@ -77,6 +94,7 @@ session::Job job_of(const HostJob& job, const Plan& plan) {
   run.allow_unmounted = true;
   run.options.flags = (job.settings.flags & wire::k_flag_dry_run) | wire::k_flag_delete | wire::k_flag_allow_empty |
                       wire::k_flag_whole_file;
+  if (plan.reads_contents) run.options.flags |= wire::k_flag_checksum;
   const bool tells = job.settings.itemize || job.settings.json || job.settings.has(wire::k_flag_dry_run);
   if (tells) run.options.flags |= wire::k_flag_itemize;
   run.options.max_delete = session::k_no_max_delete;

@@ -155,14 +155,15 @@ class Healer {
   // --- Writing ------------------------------------------------------------------------------------------------------
 
   Status apply(const txn::Damaged& file, Remedy& remedy) {
-    NB_TRY(mark(file));
-    NB_FAILPOINT("session.heal.marked");
     NB_TRY_ASSIGN(const auto readers, txn::take_apply_lock(m_set, m_options.wait_readers, m_clock, may_go_on));
     NB_TRY_ASSIGN(const auto directory, directory_of(file));
     NB_TRY_ASSIGN(const auto node, directory->open_node(file.path.name()));
     NB_TRY_ASSIGN(const fs::Stat before, node->stat());
     NB_TRY_ASSIGN(const fs::Xattrs xattrs, node->xattrs());
     if (!file.is(before)) return fail(Errc::changed, "");
+    // Not before all that can end it without a byte written: as long as the mark stands, an edit counts as damage.
+    NB_TRY(mark(file));
+    NB_FAILPOINT("session.heal.marked");
     NB_TRY_ASSIGN(const auto target, open_to_write(*directory, *node, before, file.path.name()));
     Status done = write(file, remedy, *target);
     if (done) done = read_back(file, *target);

@@ -20,11 +20,14 @@ bool KnownDamage::has(const fs::Stat& stat) const {
 }
 
 std::size_t KnownDamage::settle(txn::FileSet& set) {
+  const auto any = txn::read_damage(set.control());
+  if (!any || any->empty()) return 0;
+  const auto lock = txn::take_scrub_lock(set);
+  // Once more under the lock: a scrub that has just ended may have added to it.
   const auto listed = txn::read_damage(set.control());
-  if (!listed || listed->empty()) return 0;
+  if (!listed) return any->size();
   const auto found = txn::find_again(set, *listed);
   if (!found) return listed->size();
-  const auto lock = txn::take_scrub_lock(set);
   if (lock) static_cast<void>(txn::write_damage(set.control(), *found));
   return found->size();
 }

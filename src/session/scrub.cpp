@@ -71,6 +71,7 @@ class Scrub {
   }
 
   Status read_all() {
+    m_before = trees_now();
     if (!m_report.resumed) {
       NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }
@@ -85,6 +86,19 @@ class Scrub {
     if (m_way == Way::to_end) end_pass();
     m_report.pass = m_report.ended ? *m_record.last : *m_record.present;
     return {};
+  }
+
+  struct Trees {
+    std::uint64_t generation = 0;
+    std::vector<std::uint64_t> kept;
+    friend bool operator==(const Trees&, const Trees&) = default;
+  };
+  // What there is to be walked through; nothing where it cannot be told.
+  std::optional<Trees> trees_now() {
+    if (!m_set.reload()) return std::nullopt;
+    const auto history = txn::History::open(m_set);
+    if (!history) return std::nullopt;
+    return Trees{m_set.head().generation, history->numbers()};
   }
 
   Status read_generation(std::uint64_t number) {
@@ -247,8 +261,9 @@ class Scrub {
 
   void end_pass() {
     m_record.present->ended_ns = now_ns();
-    // Where something was not seen for want of permission, it has not gone.
-    const bool saw_all = counts().unreadable == 0;
+    // Where something was not seen for want of permission, it has not gone; nor has what a commit has moved meanwhile from
+    // where the walk had not been to where it was no more.
+    const bool saw_all = counts().unreadable == 0 && m_before && m_before == trees_now();
     const txn::ScrubPart part = m_options.part;
     if (saw_all) m_contents.store().forget_unseen(m_record.present->began_ns, part.number - 1, part.count);
     m_record.last = m_record.present;
@@ -286,6 +301,7 @@ class Scrub {
   SteadyTime m_saved{};
   std::int64_t m_since_ns = 0;
   Way m_way = Way::to_end;
+  std::optional<Trees> m_before;
   txn::ScrubRecord m_record;
   ScrubReport m_report;
   std::map<std::uint64_t, txn::Damaged> m_damage;  // by inode

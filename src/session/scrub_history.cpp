@@ -49,6 +49,8 @@ class RecordCheck {
   static std::string place_of(std::uint64_t number) { return ".nbackup/history/" + std::to_string(number); }
 
   Status check_kept(std::uint64_t number, const std::string& name, const RelPath& path) {
+    // Goes with the last name that needs it; its records stay.
+    if (txn::is_anchor(path)) return {};
     const auto found = m_trees.find(number, path);
     if (found && !*found) {
       return bad(name + "files/" + path.str(), {Errc::not_found, 0, ""}, "older generations miss it");
@@ -73,7 +75,7 @@ class RecordCheck {
 }  // namespace
 
 Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, Clock& clock) {
-  NB_TRY_ASSIGN(const auto lock, txn::ReaderLock::acquire(set, k_reader_wait, clock, may_go_on));
+  NB_TRY_ASSIGN(const auto lock, lock_to_read(set, "scrub", clock));
   NB_TRY_ASSIGN(const auto directory, txn::open_if_there(set.control(), txn::k_history_name));
   if (!directory) return std::uint64_t{0};
   NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));

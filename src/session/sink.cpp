@@ -90,6 +90,7 @@ std::function<void(const RelPath&)> Sink::deletion_items() {
 
 Result<wire::RunResult> Sink::run() {
   if (m_target.root) m_deletion.emplace(*m_target.root, m_target.base, m_options.rules, m_reporter);
+  if (commits()) tell_conflicts(m_target.transaction->recovered_conflicts());
   Status status;
   while (status && !is_complete()) {
     status = step();
@@ -215,6 +216,12 @@ Status Sink::check_deletions() const {
                                     " (--max-delete)");
 }
 
+void Sink::tell_conflicts(const std::vector<RelPath>& paths) {
+  for (const RelPath& path : paths) {
+    m_reporter.problem({Errc::foreign_edit, 0, path.str() + " (kept in .nbackup/conflict)"});
+  }
+}
+
 Status Sink::commit() {
   std::optional<InterruptShield> shield;
   txn::CommitOptions options;
@@ -226,9 +233,7 @@ Status Sink::commit() {
   options.account = {m_options.client, m_result.files_new, m_result.files_changed + m_result.metadata_changed,
                      m_result.deleted, m_result.content_bytes};
   NB_TRY_ASSIGN(const txn::CommitOutcome outcome, m_target.transaction->commit(options));
-  for (const RelPath& path : outcome.conflicts) {
-    m_reporter.problem({Errc::foreign_edit, 0, path.str() + " (kept in .nbackup/conflict)"});
-  }
+  tell_conflicts(outcome.conflicts);
   m_result.committed = outcome.changed;
   m_result.generation = outcome.generation;
   m_result.durability_unsure = outcome.changed && !outcome.durable;

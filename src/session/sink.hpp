@@ -81,6 +81,7 @@ class Sink {
   [[nodiscard]] Result<std::uint64_t> usual_deletions() const;
   [[nodiscard]] Result<std::uint64_t> most_deletions() const;
   [[nodiscard]] Status check_deletions() const;
+  void tell_conflicts(const std::vector<RelPath>& paths);
   Status commit();
   void report_progress();
   void settle_damage();

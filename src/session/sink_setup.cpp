@@ -36,11 +36,17 @@ Status check_not_source(const SinkRequest& request, const txn::FileSet& set) {
 
 // A run that leaves no set behind was cut off here: its commit is finished, and what it kept goes. Returns the root.
 Result<std::unique_ptr<fs::Directory>> clear_ephemeral(const SinkRequest& request, std::unique_ptr<txn::FileSet> set,
-                                                       Clock& clock) {
+                                                       const std::string& root_path, Clock& clock) {
   const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);
   NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, request.wait, clock, may_go_on, request.on_wait));
   NB_TRY(txn::recover(*set, *lock, clock));
-  NB_TRY(set->remove_control());
+  const Status removed = set->remove_control();
+  if (!removed && removed.error().code == Errc::exists) {
+    return fail(Errc::path, root_path + "/" + removed.error().context +
+                                " keeps what an earlier pull or restore found in its way; move it elsewhere and remove " +
+                                root_path + "/.nbackup, then run this again");
+  }
+  NB_TRY(removed);
   return set->root().reopen();
 }
 
@@ -81,7 +87,7 @@ Status open_set(const SinkRequest& request, txn::Located found, const std::optio
     NB_TRY(check_keeps(request, setup.set.get()));
     const bool must_last = request.mode == SinkMode::commit && request.lifetime == txn::Lifetime::permanent;
     if (!must_last || setup.set->format().lifetime == txn::Lifetime::permanent) return {};
-    NB_TRY_ASSIGN(found.root, clear_ephemeral(request, std::move(setup.set), clock));
+    NB_TRY_ASSIGN(found.root, clear_ephemeral(request, std::move(setup.set), found.root_path, clock));
     NB_TRY_ASSIGN(found, below_of(std::move(found), missing));
     setup.base = {};
     is_parent = missing.has_value();
@@ -108,8 +114,7 @@ Status open_set(const SinkRequest& request, txn::Located found, const std::optio
 Status take_locks(const SinkRequest& request, Clock& clock, SinkSetup& setup) {
   if (request.mode != SinkMode::commit) {
     if (!setup.set) return {};
-    NB_TRY(finish_interrupted(*setup.set, request.client, clock));
-    NB_TRY_ASSIGN(setup.reader, txn::ReaderLock::acquire(*setup.set, k_reader_wait, clock, may_go_on));
+    NB_TRY_ASSIGN(setup.reader, lock_to_read(*setup.set, request.client, clock));
     return {};
   }
   const txn::LockNote note = txn::lock_note_of_this_process(request.client, request.transaction, clock);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failpoint.hpp"
 #include "session/interrupt.hpp"
 #include "session/kept_beside.hpp"
 #include "session/user_path.hpp"
@@ -54,10 +55,7 @@ Result<txn::FileSet*> HeldSets::hold(std::unique_ptr<fs::Directory> root, const 
   for (const auto& other : sets) {
     if (other->format().uuid == set->format().uuid) return other.get();
   }
-  NB_TRY(finish_interrupted(*set, client, clock));
-  NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(*set, k_reader_wait, clock, may_go_on));
-  // What was read before the lock may be of the generation before.
-  NB_TRY(set->reload());
+  NB_TRY_ASSIGN(auto lock, lock_to_read(*set, client, clock));
   damage.add(*set);
   sets.push_back(std::move(set));
   locks.push_back(std::move(lock));
@@ -79,6 +77,16 @@ Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& c
   NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(set, note, k_reader_wait, clock, may_go_on));
   NB_TRY(txn::recover(set, *lock, clock, may_go_on));
   return {};
+}
+
+Result<std::unique_ptr<txn::ReaderLock>> lock_to_read(txn::FileSet& set, const std::string& client, Clock& clock) {
+  while (true) {
+    NB_TRY(finish_interrupted(set, client, clock));
+    NB_FAILPOINT("session.reader.waits");
+    NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(set, k_reader_wait, clock, may_go_on));
+    NB_TRY_ASSIGN(const bool cut_off, set.needs_recovery());
+    if (!cut_off) return lock;
+  }
 }
 
 Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,

@@ -42,6 +42,10 @@ bool may_go_on();
 // A commit that was cut off must be finished before anybody reads: half of each generation is what nobody asked for.
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock);
 
+// Keeps commits waiting while it lives. One that was cut off is finished first, also one that dies while its end is waited
+// for. `head` is read again under the lock.
+Result<std::unique_ptr<txn::ReaderLock>> lock_to_read(txn::FileSet& set, const std::string& client, Clock& clock);
+
 // Opens the sources; where they lie in a file set, finishes a commit that was interrupted there and keeps later ones
 // waiting while this lives. A set whose root lies above `stay_within` is left alone: what is below it is then read as a
 // plain tree.

@@ -85,9 +85,11 @@ Result<std::vector<fs::Extent>> get_ranges(ByteReader& in) {
   return ranges;
 }
 
-// What is at the path of `file` in the live tree or in files/ of a generation, if it is that file.
+// What is at the path of `file` in the live tree or in files/ of a generation, if it is that file. What cannot be looked
+// at has not gone: a disk that fails must not make us forget what it damaged.
 bool is_there(const Result<std::optional<fs::Stat>>& found, const Damaged& file) {
-  return found && *found && file.is(**found);
+  if (!found) return found.error().code != Errc::not_found && found.error().code != Errc::path;
+  return *found && file.is(**found);
 }
 
 // A damaged file at the place where it was or in a newer generation's files.

@@ -102,7 +102,7 @@ Result<Generation> decode_generation(ByteView data) {
   NB_TRY_ASSIGN(TextRecordReader in, TextRecordReader::open(data, k_title));
   Generation generation;
   NB_TRY_ASSIGN(const std::uint64_t version, in.number("version"));
-  if (version > k_version) return in.bad("made by a newer nbackup");
+  if (version > k_version) return fail(Errc::unsupported, "made by a newer nbackup");
   if (version == 0) return in.bad("bad version");
   NB_TRY_ASSIGN(generation.number, in.number("generation"));
   NB_TRY_ASSIGN(generation.previous, get_previous(in));
@@ -154,7 +154,7 @@ Result<ChangesHeader> decode_changes_header(ByteView data) {
   NB_TRY_ASSIGN(const std::string magic, in.string(k_magic.size()));
   if (magic != k_magic) return in.bad("not a list of changes");
   NB_TRY_ASSIGN(const std::uint64_t version, in.varint());
-  if (version > k_version) return in.bad("made by a newer nbackup");
+  if (version > k_version) return fail(Errc::unsupported, "made by a newer nbackup");
   if (version == 0) return in.bad("bad version");
   ChangesHeader header;
   NB_TRY_ASSIGN(header.generation, in.varint());

@@ -2,6 +2,7 @@
 #include "txn/prune.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/failpoint.hpp"
 #include "hash/digest.hpp"
@@ -20,7 +21,8 @@ constexpr std::string_view k_judged_name = "judged";
 // Up to so many generations are looked through after every commit.
 constexpr std::uint64_t k_few = 64;
 constexpr std::uint64_t k_new_share = 8;
-constexpr std::int64_t k_day_ns = 86'400LL * 1'000'000'000;
+constexpr std::int64_t k_second_ns = 1'000'000'000;
+constexpr std::int64_t k_day_ns = 86'400 * k_second_ns;
 
 // history/judged: when the policy was last applied to a set of many generations. It saves work and decides nothing:
 // where it is missing or damaged the work is done.
@@ -66,6 +68,19 @@ Status remember(fs::Directory& history, const Judged& judged) {
   return replace_small_file(history, k_judged_name, encode(judged), Lasting::hint);
 }
 
+// After a pause longer than the policy's age, or by a clock that is far ahead, the generation just made would be the one
+// to count from, and the push that ends the pause would drop all before it: for that push the pause does not count.
+Result<RetentionPolicy> widened_by_pause(FileSet& set, RetentionPolicy policy) {
+  NB_TRY_ASSIGN(const History history, History::open(set));
+  const Result<Generation> live = history.read(set.head().generation);
+  if (!live || !live->previous) return policy;
+  const Result<Generation> before = history.read(*live->previous);
+  if (!before || before->time_ns <= 0 || live->time_ns <= before->time_ns) return policy;
+  const auto pause = static_cast<std::uint64_t>((live->time_ns - before->time_ns) / k_second_ns);
+  if (policy.within_seconds != 0 && pause > policy.within_seconds) policy.within_seconds += pause;
+  return policy;
+}
+
 }  // namespace
 
 Result<std::optional<SetPolicy>> read_policy(FileSet& set) {
@@ -98,18 +113,19 @@ Status write_policy(FileSet& set, const WriterLock&, const std::optional<SetPoli
 Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPolicy& policy, Clock& clock) {
   NB_TRY_ASSIGN(const History history, History::open(set));
   std::vector<DatedGeneration> generations;
-  std::vector<std::uint64_t> damaged;
+  std::map<std::uint64_t, const char*> unjudged;
   for (const std::uint64_t number : history.numbers()) {
     const Result<Generation> account = history.read(number);
-    if (!account) damaged.push_back(number);
+    if (!account) unjudged[number] = "its account cannot be read";
+    // As recover makes it anew; the oldest has nothing behind it that would need it.
+    if (account && account->time_ns == 0 && account->previous) unjudged[number] = "its time is not known any more";
     generations.push_back({number, account ? account->time_ns : 0});
   }
   std::vector<Decision> decisions = decide(generations, policy, now_of(clock));
-  auto next = damaged.begin();
   for (Decision& each : decisions) {
-    if (next == damaged.end() || *next != each.generation.number) continue;
-    ++next;
-    if (each.fate == Fate::drop) each.reasons = {"its account cannot be read"};
+    const auto reason = unjudged.find(each.generation.number);
+    if (reason == unjudged.end()) continue;
+    if (each.fate == Fate::drop) each.reasons = {reason->second};
     each.fate = Fate::keep;
   }
   return decisions;
@@ -117,6 +133,10 @@ Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPol
 
 Status drop_lost(FileSet& set, std::vector<Decision>& decisions) {
   NB_TRY_ASSIGN(const HistoryCheck check, check_history(set));
+  // A list that could not be read this time may be read the next; and a newer nbackup's is no damage.
+  if (check.damage && check.damage->code != Errc::bad_set) {
+    return wrap(*check.damage, "nothing was dropped, for it may pass (if not, move the file away)");
+  }
   for (Decision& each : decisions) {
     if (std::find(check.lost.begin(), check.lost.end(), each.generation.number) == check.lost.end()) continue;
     each.fate = Fate::drop;
@@ -145,7 +165,8 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
   }
   Judged now{hash::check_of(encode(policy)), set.head().generation, 0, now_of(clock)};
   if (last && !is_due(last, now)) return nothing;
-  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, policy.keep, clock));
+  NB_TRY_ASSIGN(const RetentionPolicy keep, widened_by_pause(set, policy.keep));
+  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, keep, clock));
   const std::vector<std::uint64_t> numbers = dropped_by(decisions);
   ThinReport report;
   if (!numbers.empty()) {

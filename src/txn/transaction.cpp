@@ -10,7 +10,9 @@
 
 namespace nb::txn {
 
-struct Transaction::State : TransactionState {};
+struct Transaction::State : TransactionState {
+  std::vector<RelPath> recovered_conflicts;
+};
 
 Transaction::Transaction(std::unique_ptr<State> state) : m_state(std::move(state)) {}
 
@@ -32,14 +34,15 @@ Result<Stage> open_stage(FileSet& set, const TxId& id) {
 
 Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const WriterLock& lock, const TxId& id,
                                                         Clock& clock, const GoOn& go_on) {
-  NB_TRY(recover(set, lock, clock, go_on));
+  NB_TRY_ASSIGN(RecoveryReport recovered, recover(set, lock, clock, go_on));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
   NB_TRY_ASSIGN(Stage stage, open_stage(set, id));
-  std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}});
+  std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}, std::move(recovered.conflicts)});
   return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
 }
 
 const TxId& Transaction::id() const { return m_state->id; }
+const std::vector<RelPath>& Transaction::recovered_conflicts() const { return m_state->recovered_conflicts; }
 fs::Directory& Transaction::slots() { return *m_state->stage.directories.fresh; }
 std::uint64_t Transaction::next_slot() { return m_state->stage.next_slot++; }
 std::string Transaction::slot_name(std::uint64_t slot) { return std::to_string(slot); }
@@ -132,9 +135,9 @@ Status Transaction::clean_up() {
   m_state->stage = Stage{};
   NB_TRY(remove_stages(set.control()));
   if (set.format().lifetime == Lifetime::permanent) return {};
+  const Status removed = set.remove_control();
   // What somebody else put in the way is kept for them.
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> conflicts, find_name(set.control(), k_conflict_name));
-  return conflicts ? Status() : set.remove_control();
+  return !removed && removed.error().code == Errc::exists ? Status() : removed;
 }
 
 }  // namespace nb::txn

@@ -58,6 +58,9 @@ class Transaction {
   [[nodiscard]] std::uint64_t next_slot();
   [[nodiscard]] static std::string slot_name(std::uint64_t slot);
 
+  // What begin() found in the way of the commit that it finished: foreign edits, kept in .nbackup/conflict.
+  [[nodiscard]] const std::vector<RelPath>& recovered_conflicts() const;
+
   // Resume data: the newest record for `path` from earlier runs, as logged; the caller checks it before use.
   [[nodiscard]] Result<std::optional<StagedRecord>> find_staged(const RelPath& path);
   [[nodiscard]] bool has_resume_data() const;

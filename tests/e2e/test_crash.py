@@ -138,7 +138,8 @@ class ForeignEdit(Case):
 
     def setUp(self) -> None:
         super().setUp()
-        self.scenario = build_scenarios(self, "foreign", entries=40)["push"]
+        self.scenarios = build_scenarios(self, "foreign", entries=40)
+        self.scenario = self.scenarios["push"]
         self.scenario.probe()
 
     def _edit(self, extra: str) -> tuple[Path, int]:
@@ -161,6 +162,33 @@ class ForeignEdit(Case):
         target, code = self._edit("")
         self.assertEqual(code, opt.PARTIAL)
         self._check(target)
+
+    def test_the_next_push_tells_what_recovery_found(self) -> None:
+        target, code = self._edit("txn.finish.synced=abort")
+        self.assertNotEqual(code, 0)
+        again = self.world.run("push", "--delete", f"{self.scenario.source}/", target)
+        self.assertEqual(again.code, opt.PARTIAL, again.text)
+        self.assertIn("changed by someone else", again.text)
+        self._check(target)
+
+    def test_what_a_pull_kept_is_in_the_way_of_a_set(self) -> None:
+        """The directory of a pull becomes a set by a push into it: not as long as it keeps what is somebody else's."""
+        self.scenario = self.scenarios["pull"]
+        target = self.scenario.fresh()
+        run = self.scenario.start(target, {"client": "txn.commit.point=stop"})
+        self.assertTrue(wait_stopped(run.process.pid))
+        victim = last_changed_file(self, self.scenario, target, replaced=True)
+        (self.dir / "foreign").write_text(self.FOREIGN)
+        os.replace(self.dir / "foreign", victim)
+        run.kill(signal.SIGCONT)
+        self.assertEqual(run.wait().code, opt.PARTIAL)
+        self._check(target)
+        refused = self.world.run("push", f"{self.scenario.source}/", target)
+        self.assertEqual(refused.code, opt.PATH, refused.text)
+        self.assertIn(".nbackup/conflict keeps", refused.text)
+        self._check(target)
+        (target / ".nbackup/conflict").rename(self.dir / "aside")
+        self.assertEqual(self.world.run("push", f"{self.scenario.source}/", target).code, 0)
 
     def test_dies_while_setting_it_aside(self) -> None:
         for point in [p for p in listed_failpoints() if "conflict" in p]:

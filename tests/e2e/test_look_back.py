@@ -429,6 +429,17 @@ class Rollback(Looking):
                 self.assert_same_tree(live, self.pool)
                 self.assertEqual(lines(self.run_ok("diff", self.pool, f"--from={newest}")), [])
 
+    def test_a_content_of_equal_size_and_time_comes_back(self) -> None:
+        info = os.stat(self.source / "new")
+        before = (self.source / "new").read_text()
+        (self.source / "new").write_text("NEW\n")
+        os.utime(self.source / "new", ns=(info.st_atime_ns, info.st_mtime_ns))
+        self.run_ok("push", "-c", "--delete", f"{self.source}/", self.pool)
+        self.assertIn("<fc........ new", lines(self.run_ok("rollback", "-n", self.pool, "--to=3")))
+        self.assertEqual((self.pool / "new").read_text(), "NEW\n")
+        self.run_ok("rollback", self.pool, "--to=3")
+        self.assertEqual((self.pool / "new").read_text(), before)
+
     def test_dry_run_lists_and_changes_nothing(self) -> None:
         before = tree.snapshot(self.pool)
         listed = lines(self.run_ok("rollback", "-n", self.pool, "--to=1"))

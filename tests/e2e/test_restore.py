@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from support import options as opt
 from support import tree
+from support.crash import wait_stopped
 from support.gen import ODD_NAMES, make_tree
 from support.run import BINARY, FULL, Case, Outcome, clone
 
@@ -54,6 +56,30 @@ class Past(Case):
 
     def names(self) -> list[str]:
         return sorted(os.listdir(self.out))
+
+
+class BesideCommit(Past):
+    def test_a_commit_that_dies_before_the_readers_lock(self) -> None:
+        """Half of it is applied when the restore comes to read: it is finished first."""
+        self.source.mkdir()
+        for number in range(30):
+            (self.source / f"f{number:02}").write_text("first")
+        self.push()
+        for number in range(30):
+            (self.source / f"f{number:02}").write_text("second!")
+        self.run_ok("push", f"{self.source}/", self.dir / "other")
+        options = self.world.carrier_options("fake", self.world.server("session.reader.waits=stop"))
+        restore = self.world.spawn("restore", *options, self.world.far(f"{self.pool}/", "fake"), self.out)
+        pid = self.world.server_pid()
+        self.addCleanup(restore.kill, signal.SIGCONT)
+        self.assertTrue(wait_stopped(pid))
+        died = self.world.run("push", *self.world.carrier_options("fake", self.world.server("txn.apply.op=abort@9")),
+                              f"{self.source}/", self.world.far(self.pool, "fake"))
+        self.assertNotEqual(died.code, 0)
+        os.kill(pid, signal.SIGCONT)
+        done = restore.wait()
+        self.assertEqual(done.code, 0, done.text)
+        self.assert_same_tree(self.source, self.out)
 
 
 class Generations(Past):

@@ -350,6 +350,19 @@ class Parts(Scrubbed):
         self.assertIn("none damaged", run.wait().stdout.decode())
         self.assertNotIn("not known", self.scrub(0).stdout.decode())
 
+    def test_what_a_push_moves_past_it_stays_known(self) -> None:
+        """A file that was not reached yet is replaced: it lies in a generation that this scrub does not know."""
+        self.scrub(0)
+        run = self.world.spawn("scrub", self.pool, failpoint="session.scrub.file=stop@2")
+        self.assertTrue(wait_stopped(run.process.pid))
+        (self.source / "sub/f59").write_text("other")
+        self.push()
+        run.kill(signal.SIGCONT)
+        self.assertEqual(run.wait().code, 0)
+        (kept,) = (self.pool / ".nbackup/history").glob("*/files/sub/f59")
+        flip(kept)
+        self.assertIn("sub/f59", self.scrub(opt.DAMAGED).text)
+
     def test_a_limited_rate(self) -> None:
         begin = time.monotonic()
         self.scrub(0, "--bwlimit", "1m")

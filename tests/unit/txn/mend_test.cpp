@@ -6,6 +6,7 @@
 #include "past_world.hpp"
 #include "txn/history_check.hpp"
 #include "txn/mend.hpp"
+#include "txn/prune.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 #include "txn/spare.hpp"
@@ -199,6 +200,20 @@ TEMPLATE_TEST_CASE("history check: a list that is damaged loses what is before i
     CHECK(check.damage->code == Errc::bad_set);
     CHECK_THAT(check.damage->context, Catch::StartsWith("history/3/changes: "));
   }
+}
+
+TEMPLATE_TEST_CASE("history check: what cannot be read now is not dropped for it", "[txn][mend]", SimWorld, PosixWorld) {
+  Fixture<TestType> at;
+  const Spot list(at.set.set(), "history/3/changes");
+  good(list.directory->remove_file(list.name));
+  good(list.directory->create_directory(list.name));  // any error but that of damage
+  const HistoryCheck check = good(check_history(at.set.set()));
+  REQUIRE(check.damage);
+  REQUIRE(check.damage->code != Errc::bad_set);
+  std::vector<Decision> decisions = good(judge_generations(at.set.set(), RetentionPolicy{}, at.clock));
+  const std::vector<std::uint64_t> before = dropped_by(decisions);
+  CHECK(code(drop_lost(at.set.set(), decisions)) == check.damage->code);
+  CHECK(dropped_by(decisions) == before);
 }
 
 TEMPLATE_TEST_CASE("history check: what is lost can be dropped, the rest stays", "[txn][mend]", SimWorld, PosixWorld) {

@@ -207,6 +207,42 @@ TEST_CASE("a commit drops what the policy does not keep", "[txn][prune]") {
   CHECK(prune_after_commit(*at.set, *at.lock, at.clock).value().dropped.empty());
 }
 
+// Gives the account of one generation another time.
+void redate(Writer& at, std::uint64_t number, std::int64_t time_ns) {
+  const auto history = at.set->control().open_directory(k_history_name).value();
+  const auto entry = history->open_directory(std::to_string(number)).value();
+  Generation account = decode_generation(read_small_file(*entry, k_generation_name).value()).value();
+  account.time_ns = time_ns;
+  REQUIRE(entry->remove_file(k_generation_name));
+  REQUIRE(write_new_file(*entry, k_generation_name, encode(account)));
+}
+
+TEST_CASE("the push that ends a long pause does not drop what was before it", "[txn][prune]") {
+  constexpr std::int64_t k_day_ns = 86'400LL * 1'000'000'000;
+  const SimFileSystem disk = long_history(20);
+  Writer at(disk);
+  const auto history = History::open(*at.set).value();
+  // The default policy: the last 7, and 30 days.
+  for (std::uint64_t number = 0; number < 20; ++number) {
+    redate(at, number, history.read(number)->time_ns - 60 * k_day_ns);
+  }
+  CHECK(prune_after_commit(*at.set, *at.lock, at.clock).value().dropped.empty());
+  // By hand it is as the policy says.
+  const SetPolicy policy = policy_of(*at.set).value();
+  CHECK(dropped_by(judge_generations(*at.set, policy.keep, at.clock).value()).size() == 21 - 7);
+}
+
+TEST_CASE("a generation whose time was lost stays", "[txn][prune]") {
+  const SimFileSystem disk = long_history(9);
+  Writer at(disk);
+  redate(at, 4, 0);
+  SetPolicy policy{{}, std::nullopt};
+  policy.keep.last = 2;
+  REQUIRE(write_policy(*at.set, *at.lock, policy));
+  CHECK(prune_after_commit(*at.set, *at.lock, at.clock).value().dropped == Numbers{7, 6, 5, 3, 2, 1, 0});
+  CHECK(kept_generations(disk) == Numbers{4, 8, 9});
+}
+
 TEST_CASE("an ephemeral set and one without history have nothing to prune", "[txn][prune]") {
   const SimFileSystem disk;
   REQUIRE(FileSet::create(disk.root(), Lifetime::permanent, test_secret()));
