@@ -161,10 +161,10 @@ class Healer {
     NB_TRY_ASSIGN(const fs::Stat before, node->stat());
     NB_TRY_ASSIGN(const fs::Xattrs xattrs, node->xattrs());
     if (!file.is(before)) return fail(Errc::changed, "");
+    NB_TRY_ASSIGN(const auto target, open_to_write(*directory, *node, before, file.path.name()));
     // Not before all that can end it without a byte written: as long as the mark stands, an edit counts as damage.
     NB_TRY(mark(file));
     NB_FAILPOINT("session.heal.marked");
-    NB_TRY_ASSIGN(const auto target, open_to_write(*directory, *node, before, file.path.name()));
     Status done = write(file, remedy, *target);
     if (done) done = read_back(file, *target);
     // Writing moves the time, and the kernel takes set-id bits and capabilities away.
@@ -203,7 +203,9 @@ class Healer {
     auto opened = directory.open_file(name, fs::OpenMode::read_write);
     if (opened || opened.error().code != Errc::not_permitted) return opened;
     NB_TRY(node.set_mode(before.mode | 0600U));
-    return directory.open_file(name, fs::OpenMode::read_write);
+    opened = directory.open_file(name, fs::OpenMode::read_write);
+    if (!opened) static_cast<void>(node.set_mode(before.mode));
+    return opened;
   }
 
   Status write(const txn::Damaged& file, Remedy& remedy, fs::File& target) {

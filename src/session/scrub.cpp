@@ -71,7 +71,8 @@ class Scrub {
   }
 
   Status read_all() {
-    m_before = trees_now();
+    // A pass in several runs does not know what moved between them.
+    if (!m_report.resumed) m_before = trees_now();
     if (!m_report.resumed) {
       NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }

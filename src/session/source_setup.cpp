@@ -81,11 +81,13 @@ Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& c
 
 Result<std::unique_ptr<txn::ReaderLock>> lock_to_read(txn::FileSet& set, const std::string& client, Clock& clock) {
   while (true) {
-    NB_TRY(finish_interrupted(set, client, clock));
     NB_FAILPOINT("session.reader.waits");
     NB_TRY_ASSIGN(auto lock, txn::ReaderLock::acquire(set, k_reader_wait, clock, may_go_on));
+    // Under the lock no commit is alive: one that shows has died.
     NB_TRY_ASSIGN(const bool cut_off, set.needs_recovery());
     if (!cut_off) return lock;
+    lock.reset();
+    NB_TRY(finish_interrupted(set, client, clock));
   }
 }
 

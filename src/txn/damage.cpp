@@ -85,25 +85,35 @@ Result<std::vector<fs::Extent>> get_ranges(ByteReader& in) {
   return ranges;
 }
 
-// What is at the path of `file` in the live tree or in files/ of a generation, if it is that file. What cannot be looked
-// at has not gone: a disk that fails must not make us forget what it damaged.
+// What is at the path of `file` in the live tree or in files/ of a generation, if it is that file.
 bool is_there(const Result<std::optional<fs::Stat>>& found, const Damaged& file) {
-  if (!found) return found.error().code != Errc::not_found && found.error().code != Errc::path;
-  return *found && file.is(**found);
+  return found && *found && file.is(**found);
 }
 
-// A damaged file at the place where it was or in a newer generation's files.
+// A disk that fails must not make us forget what it damaged.
+bool cannot_tell(const Result<std::optional<fs::Stat>>& found) {
+  return !found && found.error().code != Errc::not_found && found.error().code != Errc::path;
+}
+
+// A damaged file at the place where it was or in a newer generation's files; as it is listed where it was not found, but
+// not all of these could be looked at.
 std::optional<Damaged> found_again(const Damaged& file, LiveTree& live, KeptTrees* kept,
                                    const std::vector<std::uint64_t>& numbers) {
   Damaged now = file;
-  if (!file.generation && is_there(live.find(file.path), file)) return now;
-  if (kept == nullptr) return std::nullopt;
-  for (const std::uint64_t number : numbers) {
-    if (number < file.generation.value_or(0)) continue;
-    now.generation = number;
-    if (is_there(kept->find(number, file.path), file)) return now;
+  bool unsure = false;
+  const auto look = [&](const Result<std::optional<fs::Stat>>& found) {
+    unsure = unsure || cannot_tell(found);
+    return is_there(found, file);
+  };
+  if (!file.generation && look(live.find(file.path))) return now;
+  if (kept != nullptr) {
+    for (const std::uint64_t number : numbers) {
+      if (number < file.generation.value_or(0)) continue;
+      now.generation = number;
+      if (look(kept->find(number, file.path))) return now;
+    }
   }
-  return std::nullopt;
+  return unsure ? std::optional(file) : std::nullopt;
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ Result<bool> FileSet::needs_recovery() {
 Status FileSet::remove_control() {
   for (const std::string_view kept : {k_conflict_name, k_orphans_name}) {
     NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*m_control, kept));
-    if (there) return fail(Errc::exists, std::string(k_control_name) + "/" + std::string(kept));
+    if (there) return fail(Errc::foreign_edit, std::string(k_control_name) + "/" + std::string(kept));
   }
   NB_TRY(remove_temporary(*m_root));
   NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*m_root));

@@ -31,7 +31,7 @@ class FileSet {
   Status reload();
   // Whether a commit was interrupted (a journal stands that head does not name as done) or the dropping of generations.
   [[nodiscard]] Result<bool> needs_recovery();
-  // Ephemeral sets: removes the control directory; Errc::exists where it keeps what is somebody else's.
+  // Ephemeral sets: removes the control directory; foreign_edit where it keeps what is somebody else's.
   Status remove_control();
 
  private:

@@ -54,7 +54,7 @@ Result<Generation> read_account(const fs::Directory& history, std::uint64_t numb
   if (!data && data.error().code == Errc::not_found) return damaged("missing");
   if (!data) return wrap(data.error(), record);
   Result<Generation> generation = decode_generation(*data);
-  if (!generation) return damaged(generation.error().context);
+  if (!generation) return wrap(generation.error(), record);
   if (generation->number != number) return damaged("of another generation");
   return generation;
 }

@@ -137,7 +137,7 @@ Status Transaction::clean_up() {
   if (set.format().lifetime == Lifetime::permanent) return {};
   const Status removed = set.remove_control();
   // What somebody else put in the way is kept for them.
-  return !removed && removed.error().code == Errc::exists ? Status() : removed;
+  return !removed && removed.error().code == Errc::foreign_edit ? Status() : removed;
 }
 
 }  // namespace nb::txn
