@@ -163,7 +163,7 @@ class HostOptions(SshCase):
     def test_what_cannot_be_read_stops_the_run(self) -> None:
         file = self.config(f"Host {HOST}\n  cipher aes256-ctr\n")
         outcome = self.push(code=opt.USAGE)
-        self.assertIn(f"{file}:2: 'cipher' is no option of the connection", outcome.text)
+        self.assertIn(f"{file}:2: 'cipher' is no option that a host can have", outcome.text)
         self.assertFalse(self.sink.exists())
         file.chmod(0o666)
         self.assertIn("others may write it", self.push(code=opt.USAGE).text)
