@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
@@ -25,7 +24,6 @@ namespace nb::cli {
 namespace {
 
 constexpr std::size_t k_max_bytes = 1 << 20;
-constexpr std::string_view k_blanks = " \t";
 constexpr std::string_view k_home = "~/";
 
 struct Directive {
@@ -51,7 +49,7 @@ Result<Directive> parse_directive(std::string_view text) {
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!(text = trim(text)).empty()) {
-    const std::size_t end = std::min(text.find_first_of(k_blanks), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
@@ -146,11 +144,11 @@ class Reader {
 std::optional<std::string> host_of(const Settings& settings) {
   const bool bare = settings.command == CommandId::bench || settings.command == CommandId::doctor ||
                     settings.command == CommandId::deploy;
+  if (bare && !settings.arguments.empty()) {
+    const auto place = parse_bench_place(settings.arguments.front());
+    return place ? std::optional(place->host.name) : std::nullopt;
+  }
   for (const std::string& argument : settings.arguments) {
-    if (bare) {
-      const auto place = parse_bench_place(argument);
-      return place ? std::optional(place->host.name) : std::nullopt;
-    }
     const auto place = ssh::parse_location(argument);
     if (place && place->host) return place->host->name;
   }
@@ -172,9 +170,7 @@ Status check_owner(int fd, const std::string& path) {
 // Nothing where there is no such file, or the home directory is another user's, as after su.
 Result<std::optional<std::string>> read_config(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const char* named = std::getenv("NBACKUP_CONFIG");
-  const bool asked_for = named != nullptr && *named != '\0';
-  const bool none = errno == ENOENT || errno == ENOTDIR || (errno == EACCES && !asked_for);
+  const bool none = errno == ENOENT || errno == ENOTDIR || (errno == EACCES && !config_is_named());
   if (!fd.valid() && none) return std::optional<std::string>();
   if (!fd.valid()) return fail_errno("read " + path);
   NB_TRY(check_owner(fd.get(), path));

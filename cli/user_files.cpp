@@ -10,6 +10,8 @@
 namespace nb::cli {
 namespace {
 
+constexpr const char* k_config_variable = "NBACKUP_CONFIG";
+
 struct Place {
   const char* named;       // the variable that has the whole path
   const char* base;        // that has the directory
@@ -47,8 +49,10 @@ Result<std::string> memory_path() {
   return find({"NBACKUP_CACHE", "XDG_CACHE_HOME", "/.cache", "/nbackup/cache.db"});
 }
 
+bool config_is_named() { return !environment(k_config_variable).empty(); }
+
 Result<std::string> config_path() {
-  return find({"NBACKUP_CONFIG", "XDG_CONFIG_HOME", "/.config", "/nbackup/config"});
+  return find({k_config_variable, "XDG_CONFIG_HOME", "/.config", "/nbackup/config"});
 }
 
 }  // namespace nb::cli

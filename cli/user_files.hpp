@@ -18,5 +18,7 @@ Result<std::string> memory_path();
 // What it says about hosts (host_options.hpp): $NBACKUP_CONFIG, else $XDG_CONFIG_HOME/nbackup/config, else
 // ~/.config/nbackup/config.
 Result<std::string> config_path();
+// Whether NBACKUP_CONFIG says where: then it is meant to be read.
+bool config_is_named();
 
 }  // namespace nb::cli

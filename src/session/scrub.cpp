@@ -71,9 +71,9 @@ class Scrub {
   }
 
   Status read_all() {
-    // A pass in several runs does not know what moved between them.
-    if (!m_report.resumed) m_before = trees_now();
     if (!m_report.resumed) {
+      // A pass in several runs does not know what moved between them.
+      m_before = trees_now();
       NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }
     m_way = Way::to_end;

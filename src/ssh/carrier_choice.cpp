@@ -178,7 +178,7 @@ std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::s
 
 std::optional<std::string> marker_for_host(std::string_view known_hosts_text, std::string_view name,
                                            std::uint16_t port) {
-  std::string wanted = lower(name);
+  std::string wanted(name);
   if (port != 22) wanted = "[" + wanted + "]:" + std::to_string(port);
   for (const std::string_view raw : split(known_hosts_text, '\n')) {
     const std::string_view line = trim(raw);

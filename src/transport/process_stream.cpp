@@ -58,8 +58,8 @@ enum class Drained : std::uint8_t { open, ended };
 template <class Take>
 Drained drain(int fd, const Take& take) {
   std::array<std::byte, k_read_bytes> buffer{};
-  for (std::size_t taken = 0;;) {
-    if (taken >= k_most_pipe_bytes) return Drained::open;
+  std::size_t taken = 0;
+  while (taken < k_most_pipe_bytes) {
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());
     if (n > 0) {
       take(ByteView(buffer).first(static_cast<std::size_t>(n)));
@@ -70,6 +70,7 @@ Drained drain(int fd, const Take& take) {
       return n < 0 && errno == EAGAIN ? Drained::open : Drained::ended;
     }
   }
+  return Drained::open;
 }
 
 // The thread that keeps standard error flowing. It ends with the pipe, or when told that the program has: a daemon

@@ -70,15 +70,34 @@ Status remember(fs::Directory& history, const Judged& judged) {
 
 // After a pause longer than the policy's age, or by a clock that is far ahead, the generation just made would be the one
 // to count from, and the push that ends the pause would drop all before it: for that push the pause does not count.
-Result<RetentionPolicy> widened_by_pause(FileSet& set, RetentionPolicy policy) {
-  NB_TRY_ASSIGN(const History history, History::open(set));
-  const Result<Generation> live = history.read(set.head().generation);
+RetentionPolicy widened_by_pause(const History& history, std::uint64_t newest, RetentionPolicy policy) {
+  const Result<Generation> live = history.read(newest);
   if (!live || !live->previous) return policy;
   const Result<Generation> before = history.read(*live->previous);
   if (!before || before->time_ns <= 0 || live->time_ns <= before->time_ns) return policy;
   const auto pause = static_cast<std::uint64_t>((live->time_ns - before->time_ns) / k_second_ns);
   if (policy.within_seconds != 0 && pause > policy.within_seconds) policy.within_seconds += pause;
   return policy;
+}
+
+std::vector<Decision> judge(const History& history, const RetentionPolicy& policy, Clock& clock) {
+  std::vector<DatedGeneration> generations;
+  std::map<std::uint64_t, const char*> unjudged;
+  for (const std::uint64_t number : history.numbers()) {
+    const Result<Generation> account = history.read(number);
+    if (!account) unjudged[number] = "its account cannot be read";
+    // As recover makes it anew; the oldest has nothing behind it that would need it.
+    if (account && account->time_ns == 0 && account->previous) unjudged[number] = "its time is not known any more";
+    generations.push_back({number, account ? account->time_ns : 0});
+  }
+  std::vector<Decision> decisions = decide(generations, policy, now_of(clock));
+  for (Decision& each : decisions) {
+    const auto reason = unjudged.find(each.generation.number);
+    if (reason == unjudged.end()) continue;
+    if (each.fate == Fate::drop) each.reasons = {reason->second};
+    each.fate = Fate::keep;
+  }
+  return decisions;
 }
 
 }  // namespace
@@ -112,23 +131,7 @@ Status write_policy(FileSet& set, const WriterLock&, const std::optional<SetPoli
 
 Result<std::vector<Decision>> judge_generations(FileSet& set, const RetentionPolicy& policy, Clock& clock) {
   NB_TRY_ASSIGN(const History history, History::open(set));
-  std::vector<DatedGeneration> generations;
-  std::map<std::uint64_t, const char*> unjudged;
-  for (const std::uint64_t number : history.numbers()) {
-    const Result<Generation> account = history.read(number);
-    if (!account) unjudged[number] = "its account cannot be read";
-    // As recover makes it anew; the oldest has nothing behind it that would need it.
-    if (account && account->time_ns == 0 && account->previous) unjudged[number] = "its time is not known any more";
-    generations.push_back({number, account ? account->time_ns : 0});
-  }
-  std::vector<Decision> decisions = decide(generations, policy, now_of(clock));
-  for (Decision& each : decisions) {
-    const auto reason = unjudged.find(each.generation.number);
-    if (reason == unjudged.end()) continue;
-    if (each.fate == Fate::drop) each.reasons = {reason->second};
-    each.fate = Fate::keep;
-  }
-  return decisions;
+  return judge(history, policy, clock);
 }
 
 Status drop_lost(FileSet& set, std::vector<Decision>& decisions) {
@@ -165,8 +168,9 @@ Result<ThinReport> prune_after_commit(FileSet& set, const WriterLock& lock, Cloc
   }
   Judged now{hash::check_of(encode(policy)), set.head().generation, 0, now_of(clock)};
   if (last && !is_due(last, now)) return nothing;
-  NB_TRY_ASSIGN(const RetentionPolicy keep, widened_by_pause(set, policy.keep));
-  NB_TRY_ASSIGN(const std::vector<Decision> decisions, judge_generations(set, keep, clock));
+  NB_TRY_ASSIGN(const History generations, History::open(set));
+  const RetentionPolicy keep = widened_by_pause(generations, now.generation, policy.keep);
+  const std::vector<Decision> decisions = judge(generations, keep, clock);
   const std::vector<std::uint64_t> numbers = dropped_by(decisions);
   ThinReport report;
   if (!numbers.empty()) {

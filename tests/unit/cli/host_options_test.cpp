@@ -33,10 +33,19 @@ std::string refused(std::string_view text) {
   return words.error().context;
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
-  REQUIRE(::chmod(path.c_str(), 0600) == 0);
-}
+// The user's file, named by NBACKUP_CONFIG, for as long as it lives; not there before write().
+struct ConfigFile {
+  ConfigFile() { environment.set("NBACKUP_CONFIG", path); }
+  explicit ConfigFile(const std::string& text) : ConfigFile() { write(text); }
+  void write(const std::string& text) const {
+    std::ofstream(path) << text;
+    REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  }
+
+  test::TempDir dir;
+  std::string path = dir.path("config");
+  test::Environment environment;
+};
 
 constexpr std::string_view k_text = R"(# for all that is at home
 Host rpi4 NAS-* !nas-old
@@ -121,11 +130,7 @@ TEST_CASE("every option of the connection can be set for a host, with each of it
 }
 
 TEST_CASE("the user's file is read for the host that is named, and the command line wins", "[cli]") {
-  const test::TempDir dir;
-  const std::string file = dir.path("config");
-  write(file, "Host rpi4\n retry 3\n ssh-security integrity\n contimeout 7\n");
-  test::Environment environment;
-  environment.set("NBACKUP_CONFIG", file);
+  const ConfigFile file("Host rpi4\n retry 3\n ssh-security integrity\n contimeout 7\n");
   const auto words = [](CommandId command, const Words& arguments) {
     const auto configured = configured_options(parse_arguments(command, arguments)->value());
     if (!configured) FAIL(configured.error().message());
@@ -150,24 +155,18 @@ TEST_CASE("the user's file is read for the host that is named, and the command l
 }
 
 TEST_CASE("one part of a pair of options may stand in the file", "[cli]") {
-  const test::TempDir dir;
-  test::Environment environment;
-  environment.set("NBACKUP_CONFIG", dir.path("config"));
-  write(dir.path("config"), "Host *\nallow-tampering\n");
+  const ConfigFile file("Host *\nallow-tampering\n");
   const Words off{"--ssh-security=off", "/data", "rpi4:/pool"};
   CHECK(parse_arguments(CommandId::push, off, configured_options)->value().security == ssh::Security::off);
   CHECK_FALSE(parse_arguments(CommandId::push, off).has_value());
-  write(dir.path("config"), "Host *\nssh-security off\n");
+  file.write("Host *\nssh-security off\n");
   const auto refusal = parse_arguments(CommandId::push, {"/data", "rpi4:/pool"}, configured_options);
   REQUIRE_FALSE(refusal.has_value());
   CHECK(refusal.error().context.find("configuration file") != std::string::npos);
 }
 
 TEST_CASE("an unusable file is for the command to report, with all that the command line says", "[cli]") {
-  const test::TempDir dir;
-  test::Environment environment;
-  environment.set("NBACKUP_CONFIG", dir.path("config"));
-  write(dir.path("config"), "Host *\nwhat\n");
+  const ConfigFile file("Host *\nwhat\n");
   const Words arguments{"--on-failure=f", "/data", "rpi4:/pool"};
   const auto settings = parse_arguments(CommandId::push, arguments, configured_options)->value();
   REQUIRE(settings.config_error);
@@ -176,23 +175,20 @@ TEST_CASE("an unusable file is for the command to report, with all that the comm
 }
 
 TEST_CASE("a file that others may write is refused, and one that is not there is none", "[cli]") {
-  const test::TempDir dir;
-  const std::string file = dir.path("config");
-  test::Environment environment;
-  environment.set("NBACKUP_CONFIG", file);
+  ConfigFile file;
   const Settings settings = parse_arguments(CommandId::push, {"/data", "rpi4:/pool"})->value();
   CHECK(configured_options(settings)->empty());
-  write(file, "Host *\nretry 3\n");
-  REQUIRE(::chmod(file.c_str(), 0664) == 0);
+  file.write("Host *\nretry 3\n");
+  REQUIRE(::chmod(file.path.c_str(), 0664) == 0);
   CHECK(configured_options(settings).error().code == Errc::usage);
-  REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  REQUIRE(::chmod(file.path.c_str(), 0644) == 0);
   CHECK(configured_options(settings)->size() == 1);
   if (::geteuid() == 0) {
-    REQUIRE(::chown(file.c_str(), 65534, 0) == 0);
+    REQUIRE(::chown(file.path.c_str(), 65534, 0) == 0);
     CHECK(configured_options(settings).error().context.find("belongs to somebody else") != std::string::npos);
   }
-  environment.set("NBACKUP_CONFIG", "/dev/null");
+  file.environment.set("NBACKUP_CONFIG", "/dev/null");
   CHECK(configured_options(settings)->empty());
-  environment.set("NBACKUP_CONFIG", dir.path());
+  file.environment.set("NBACKUP_CONFIG", file.dir.path());
   CHECK(configured_options(settings).error().code == Errc::io);
 }
