@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import shlex
 import signal
@@ -200,7 +201,9 @@ class Bench(Case):
 
     def test_far_end_that_is_none(self) -> None:
         """Told in a line, with the code for a missing nbackup, and soon."""
-        garbage = self.world.script("garbage", "#!/bin/sh\nexec head -c 100000 /dev/urandom\n")
+        noise = self.dir / "noise"
+        noise.write_bytes(random.Random(5).randbytes(100_000))
+        garbage = self.world.script("garbage", f"#!/bin/sh\nexec cat {shlex.quote(str(noise))}\n")
         echo = self.world.script("echo-far", "#!/bin/sh\nexec cat\n")
         liar = self.world.script("liar", "#!/bin/sh\necho nbackup-bench 1\necho 'ok 1'\necho 'cores=many'\ncat >/dev/null\n")
         for name, program, code in (("missing", Path("/nonexistent/nbackup"), 5), ("garbage", garbage, 5),
