@@ -9,8 +9,6 @@
 namespace nb::session {
 namespace {
 
-constexpr std::chrono::seconds k_reader_wait{60};
-
 class RecordCheck {
  public:
   RecordCheck(fs::Directory& directory, const txn::History& history, ScrubObserver& observer)

@@ -11,9 +11,6 @@
 namespace nb::session {
 namespace {
 
-// How long a dry run waits for a commit that is being applied.
-constexpr std::chrono::seconds k_reader_wait{60};
-
 Status guard_set(const SinkRequest& request, const txn::Located& found, const txn::FileSet* set) {
   if (!request.expected_set) return {};
   if (set && set->format().uuid == *request.expected_set) return {};
