@@ -159,16 +159,15 @@ class Healer {
     NB_TRY_ASSIGN(const auto directory, directory_of(file));
     NB_TRY_ASSIGN(const auto node, directory->open_node(file.path.name()));
     NB_TRY_ASSIGN(const fs::Stat before, node->stat());
-    NB_TRY_ASSIGN(const fs::Xattrs xattrs, node->xattrs());
     if (!file.is(before)) return fail(Errc::changed, "");
+    NB_TRY_ASSIGN(const fs::Metadata as_was, metadata_before(file, *node, before));
     NB_TRY_ASSIGN(const auto target, open_to_write(*directory, *node, before, file.path.name()));
     // Not before all that can end it without a byte written: as long as the mark stands, an edit counts as damage.
-    NB_TRY(mark(file));
+    NB_TRY(mark(file, as_was));
     NB_FAILPOINT("session.heal.marked");
     Status done = write(file, remedy, *target);
     if (done) done = read_back(file, *target);
-    // Writing moves the time, and the kernel takes set-id bits and capabilities away.
-    const Status restored = restore(file, before, xattrs, *target);
+    const Status restored = restore(as_was, *target);
     NB_TRY(done);
     NB_TRY(restored);
     NB_TRY(target->sync());
@@ -178,10 +177,20 @@ class Healer {
     return unlist(file);
   }
 
+  // Writing moves the time, and the kernel takes set-id bits and capabilities away: one that died on the way has left
+  // word of what they were.
+  static Result<fs::Metadata> metadata_before(const txn::Damaged& file, const fs::Node& node, const fs::Stat& stat) {
+    if (file.as_was) return *file.as_was;
+    NB_TRY_ASSIGN(fs::Xattrs xattrs, node.xattrs());
+    return fs::Metadata{stat.mode, stat.owner, file.mtime, std::move(xattrs)};
+  }
+
   // From here on its size and time are no longer what they were found to be.
-  Status mark(const txn::Damaged& file) {
+  Status mark(const txn::Damaged& file, const fs::Metadata& as_was) {
     for (txn::Damaged& each : m_files) {
-      if (each.inode == file.inode) each.is_being_healed = true;
+      if (each.inode != file.inode) continue;
+      each.is_being_healed = true;
+      each.as_was = as_was;
     }
     return txn::write_damage(m_set.control(), m_files);
   }
@@ -250,14 +259,14 @@ class Healer {
     return digest == file.digest ? Status() : fail(Errc::damaged, "what was written does not come back");
   }
 
-  static Status restore(const txn::Damaged& file, const fs::Stat& before, const fs::Xattrs& xattrs, fs::File& target) {
+  static Status restore(const fs::Metadata& as_was, fs::File& target) {
     NB_TRY_ASSIGN(const fs::Xattrs left, target.xattrs());
-    for (const fs::Xattr& each : xattrs) {
+    for (const fs::Xattr& each : as_was.xattrs) {
       const bool is_there = std::find(left.begin(), left.end(), each) != left.end();
       if (!is_there) NB_TRY(target.set_xattr(each.name, each.value));
     }
-    NB_TRY(target.set_mode(before.mode));
-    return target.set_mtime(file.mtime);
+    NB_TRY(target.set_mode(as_was.mode));
+    return target.set_mtime(as_was.mtime);
   }
 
   // What is known of it holds for its new ctime.

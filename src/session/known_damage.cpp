@@ -9,7 +9,11 @@ namespace nb::session {
 
 void KnownDamage::add(txn::FileSet& set) {
   const auto listed = txn::read_damage(set.control());
-  if (!listed) return;
+  if (!listed) {
+    m_trouble = Error{Errc::unreadable, listed.error().sys_errno,
+                      "the list of damaged files, .nbackup/damage (nbackup scrub makes it anew)"};
+    return;
+  }
   for (const txn::Damaged& each : *listed) m_files.emplace(each.inode, each);
 }
 

@@ -12,8 +12,11 @@ namespace nb::session {
 class KnownDamage {
  public:
   KnownDamage() = default;
-  // What is on the list of `set`. One that cannot be read says nothing: the next scrub makes it anew.
+  // What is on the list of `set`. One that cannot be read says nothing but trouble(): the next scrub makes it anew.
   void add(txn::FileSet& set);
+
+  // For whom it matters that damaged files may pass for sound ones. Errc::unreadable.
+  [[nodiscard]] const std::optional<Error>& trouble() const { return m_trouble; }
 
   [[nodiscard]] bool empty() const { return m_files.empty(); }
   // By any name of the inode.
@@ -23,6 +26,7 @@ class KnownDamage {
 
  private:
   std::multimap<std::uint64_t, txn::Damaged> m_files;  // by inode
+  std::optional<Error> m_trouble;
 };
 
 }  // namespace nb::session

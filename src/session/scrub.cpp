@@ -242,6 +242,7 @@ class Scrub {
     if (listed != m_damage.end() && listed->second.is_being_healed && listed->second.digest == entry.digest) {
       entry.mtime = listed->second.mtime;
       entry.is_being_healed = true;
+      entry.as_was = listed->second.as_was;
     }
     m_damage[entry.inode] = std::move(entry);
     m_damage_changed = true;

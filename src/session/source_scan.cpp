@@ -135,6 +135,7 @@ Status Source::end_scan() {
   m_scan_ended = true;
   m_outcome.plan_ended = true;
   for (const Error& error : *m_tree.trouble()) m_reporter.problem(error);
+  if (m_options.damage != nullptr && m_options.damage->trouble()) m_reporter.problem(*m_options.damage->trouble());
   m_reporter.phase(wire::PhaseKind::transfer);
   wire::ScanEnd message{m_outcome.counts.directories, m_outcome.counts.entries, m_outcome.counts.total_bytes,
                         m_plan.finish()};

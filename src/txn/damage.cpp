@@ -12,12 +12,12 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_magic = "nbackup damage";
-constexpr std::uint64_t k_version = 2;
+constexpr std::uint64_t k_version = 3;
 constexpr std::string_view k_damage_new_name = "damage.new";
 
 // First byte of each record. On disk: never renumber.
-// Version 1 had files without the time of birth.
-enum class Kind : std::uint8_t { header = 1, footer = 2, file_without_birth = 16, file = 17 };
+// Version 1 had files without the time of birth, version 2 without their metadata.
+enum class Kind : std::uint8_t { header = 1, footer = 2, file_without_birth = 16, file_without_metadata = 17, file = 18 };
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 
@@ -27,7 +27,7 @@ Status expect_kind(ByteReader& in, Kind kind) {
 }
 
 bool is_file(std::uint8_t kind) {
-  return kind == static_cast<std::uint8_t>(Kind::file) || kind == static_cast<std::uint8_t>(Kind::file_without_birth);
+  return kind >= static_cast<std::uint8_t>(Kind::file_without_birth) && kind <= static_cast<std::uint8_t>(Kind::file);
 }
 
 Bytes header() {
@@ -145,6 +145,8 @@ Bytes encode(const Damaged& file) {
     out.varint(range.offset);
     out.varint(range.length);
   }
+  out.u8(file.as_was ? 1 : 0);
+  if (file.as_was) put(out, *file.as_was);
   return bytes;
 }
 
@@ -156,7 +158,7 @@ Result<Damaged> decode_damaged(ByteView data) {
   NB_TRY_ASSIGN(file.generation, get_generation(in));
   NB_TRY_ASSIGN(file.path, get_damaged_path(in, file.generation.has_value()));
   NB_TRY_ASSIGN(file.inode, in.varint());
-  if (kind == static_cast<std::uint8_t>(Kind::file)) {
+  if (kind != static_cast<std::uint8_t>(Kind::file_without_birth)) {
     NB_TRY_ASSIGN(file.born, get_time(in));
   }
   NB_TRY_ASSIGN(file.found_bytes, in.varint());
@@ -165,6 +167,12 @@ Result<Damaged> decode_damaged(ByteView data) {
   NB_TRY_ASSIGN(file.digest, hash::Digest::read(in));
   NB_TRY_ASSIGN(file.is_being_healed, get_flag(in));
   NB_TRY_ASSIGN(file.ranges, get_ranges(in));
+  if (kind == static_cast<std::uint8_t>(Kind::file)) {
+    NB_TRY_ASSIGN(const bool has_metadata, get_flag(in));
+    if (has_metadata) {
+      NB_TRY_ASSIGN(file.as_was, get_metadata(in));
+    }
+  }
   return file;
 }
 

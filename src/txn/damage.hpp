@@ -30,6 +30,8 @@ struct Damaged {
   // Somebody is writing it anew in place: its size and mtime say nothing.
   bool is_being_healed = false;
   std::vector<fs::Extent> ranges;  // where, as far as that is known; none: anywhere
+  // With is_being_healed: its metadata, of which writing takes some away. Nothing where an earlier version began.
+  std::optional<fs::Metadata> as_was = std::nullopt;
 
   // Whether `stat` is of the file as it was found.
   [[nodiscard]] bool is(const fs::Stat& stat) const;

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -20,6 +21,7 @@ from support.rot import cut, flip
 from support.run import BINARY, Case, Outcome, clone
 
 BIG = 300_000
+CAP_NET_RAW = struct.pack("<5I", 0x0200_0001, 1 << 13, 0, 0, 0)  # permitted and effective
 
 
 class Scrubbed(Case):
@@ -463,6 +465,15 @@ class PassedOn(Scrubbed):
         self.assertFalse((self.dir / "old/big").exists())
         self.assertEqual(len(self.run_ok("cat", "--at", "1", f"{self.pool}:big").stdout), BIG)
 
+    def test_a_list_that_cannot_be_read_is_told(self) -> None:
+        listed = self.pool / ".nbackup/damage"
+        os.truncate(listed, listed.stat().st_size - 1)
+        outcome = self.run_code(opt.PARTIAL, "restore", f"{self.pool}/", self.dir / "back")
+        self.assertIn(b"nbackup scrub makes it anew", outcome.stderr)
+        self.damaged()
+        outcome = self.run_code(opt.PARTIAL, "restore", f"{self.pool}/", self.dir / "again")
+        self.assertIn(b"small: content is damaged", outcome.stderr)
+
     def test_a_rollback_leaves_it(self) -> None:
         self.run_code(opt.PARTIAL, "rollback", "--to", "1", self.pool)
         self.assertEqual((self.pool / "sub/text").read_text(), "text of 1")
@@ -582,6 +593,22 @@ class Heals(Scrubbed):
         self.scrub(opt.DAMAGED)
         self.heal(0, "--from", self.source)
         self.assert_sound()
+
+    def test_cut_off_with_what_writing_takes_away(self) -> None:
+        """The second heal gives back what the first one's first write took from the file."""
+        self.need_root()
+        for name in ("big", "small"):
+            os.chmod(self.source / name, 0o6755)
+            os.setxattr(self.source / name, "security.capability", CAP_NET_RAW)
+        self.push()
+        for failpoint in ("session.heal.writing=abort@1", "session.heal.written=abort@1"):
+            with self.subTest(failpoint=failpoint):
+                flip(self.pool / "small")
+                os.setxattr(self.pool / "small", "security.capability", CAP_NET_RAW)
+                self.damaged()
+                self.world.run("heal", "--from", self.source, self.pool, failpoint=failpoint)
+                self.heal(0, "--from", self.source)
+                self.assert_sound()
 
     def test_a_plain_users_closed_file(self) -> None:
         self.need_root()

@@ -23,7 +23,11 @@ Damaged live_file() {
   return {std::nullopt, rel("a/file"), 12, {1'700'000'000, 5}, 70000, {1000, 5}, 70000, digest(), false, {{0, 65536}}};
 }
 
-Damaged kept_file() { return {8, rel("cut"), 300, {}, 0, {-1, 999'999'999}, 4096, digest(), true, {}}; }
+Damaged kept_file() {
+  Damaged file{8, rel("cut"), 300, {}, 0, {-1, 999'999'999}, 4096, digest(), true, {}};
+  file.as_was = fs::Metadata{04755, {1, 2}, {-1, 999'999'999}, {{"user.x", "y"}}};
+  return file;
+}
 
 ScrubRecord record() {
   ScrubRecord record;
@@ -48,6 +52,7 @@ TEST_CASE("records of damage and scrubs have the bytes that are documented", "[t
 TEST_CASE("golden records of scrubs decode to what they were made from", "[txn][scrub]") {
   CHECK(encode(decode_damaged(golden("damaged")).value()) == encode(live_file()));
   CHECK(encode(decode_damaged(golden("damaged_kept")).value()) == encode(kept_file()));
+  CHECK(encode(decode_damaged(golden("damaged_2")).value()) == encode(live_file()));
   Damaged of_version_1 = live_file();
   of_version_1.born = {};
   CHECK(encode(decode_damaged(golden("damaged_1")).value()) == encode(of_version_1));
