@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/random.hpp"
+#include "base/unreadable.hpp"
 #include "cache/manifest.hpp"
 #include "cli/drill.hpp"
 #include "cli/look_places.hpp"
@@ -124,7 +125,7 @@ class Sampler {
       return {};
     };
     walk.unreadable = [&](const RelPath& below, const Error& error) {
-      return m_problems.tell({Errc::unreadable, error.sys_errno, "read " + m_top.join(below).str()});
+      return m_problems.tell(unreadable(error, "read " + m_top.join(below).str()));
     };
     return session::walk_files(*top, walk);
   }

@@ -57,6 +57,8 @@ constexpr std::string_view k_too_long =
 std::string_view hint_for(const Error& error) {
   if (error.code == Errc::unreadable && error.sys_errno == ENAMETOOLONG) return k_too_long;
   if (error.code == Errc::unreadable && error.sys_errno == ENOENT) return k_missing;
+  // No operation failed: its words say why.
+  if (error.code == Errc::unreadable && error.sys_errno == 0) return {};
   for (const Hint& hint : k_hints) {
     if (hint.code == error.code) return hint.text;
   }

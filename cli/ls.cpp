@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "base/unreadable.hpp"
 #include "cli/json_events.hpp"
 #include "cli/look.hpp"
 #include "cli/look_places.hpp"
@@ -134,7 +135,7 @@ class Lister {
   }
 
   Result<std::optional<Level>> skip(const RelPath& path, const Error& error) {
-    NB_TRY(m_problems.tell({Errc::unreadable, error.sys_errno, "read " + path.str()}));
+    NB_TRY(m_problems.tell(unreadable(error, "read " + path.str())));
     return std::nullopt;
   }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/failpoint.hpp"
+#include "base/unreadable.hpp"
 #include "fs/metadata.hpp"
 
 namespace nb::scan {
@@ -107,9 +108,7 @@ void Lister::miss(Reading& reading, std::string_view name, Error error) {
     out.vanished.push_back(std::move(path));
     return;
   }
-  error.context = "read " + path;
-  error.code = Errc::unreadable;
-  out.problems.push_back(std::move(error));
+  out.problems.push_back(unreadable(std::move(error), "read " + path));
   out.partial = true;
 }
 

@@ -4,18 +4,12 @@
 #include <algorithm>
 
 #include "base/rel_path.hpp"
-#include "txn/set_files.hpp"
+#include "txn/locate.hpp"
 
 namespace nb::session {
 
 static bool is_control(const fs::NamedType& item) {
   return item.name == k_control_name && item.type == fs::FileType::directory;
-}
-
-// An empty directory of that name is none.
-static bool is_set(const fs::Directory& directory) {
-  const auto control = directory.open_directory(k_control_name);
-  return !control || (*control)->stat_at(txn::k_format_name);
 }
 
 void Deletion::Judged::add_stays(Judged& below) {
@@ -61,8 +55,8 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     NB_TRY_ASSIGN(const auto names, directory->list());
     if (std::any_of(names.begin(), names.end(), is_control)) {
       judged.whole = false;
-      is_set(*directory) ? judged.nested.push_back(doomed.path)
-                         : judged.stray.push_back(doomed.path.child(k_control_name));
+      txn::is_set(*directory, RelPath()) ? judged.nested.push_back(doomed.path)
+                                          : judged.stray.push_back(doomed.path.child(k_control_name));
       return judged;
     }
     for (const fs::NamedType& item : names) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
-#include "txn/set_files.hpp"
+#include "txn/locate.hpp"
 
 namespace nb::session {
 namespace {
@@ -240,14 +240,25 @@ Result<bool> Sink::reply_to(const wire::DirectoryMessage& message, SinkDirectory
 Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDirectory& directory) {
   const Location& at = directory.location;
   auto listed = list_present(directory);
-  if (!listed) {
-    NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
+  const auto leave = [this, &directory] {
     m_ancestors.back().location = directory.location;
     directory.reply = wire::ReplyKind::same;
     return false;
+  };
+  if (!listed) {
+    NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
+    return leave();
   }
   const bool may_write = at.where == Where::live && m_options.mode != SinkMode::verify;
-  if (listed->holds_set && may_write) NB_TRY(guard_nested(set_path(directory.path)));
+  if (listed->holds_set && may_write) {
+    const Status own = guard_nested(set_path(directory.path));
+    // The source has told that it could not read it.
+    if (!own && (message.flags & wire::k_directory_partial) != 0 && message.entries == 0) {
+      directory.location = given_up(directory.location);
+      return leave();
+    }
+    NB_TRY(own);
+  }
   for (const Error& error : listed->problems) m_reporter.problem(error);
   if (at.where == Where::live) m_live_entries += listed->entries.size();
   directory.present = std::move(*listed);
@@ -266,10 +277,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
 // What lies in a nested set is that set's to change, with its own generations.
 Status Sink::guard_nested(const RelPath& in_set) const {
   if (in_set.is_root()) return {};
-  const auto control = m_target.root->open_directory_path(in_set.child(k_control_name));
-  // An empty directory of that name is none.
-  const bool is_none = control ? !(*control)->stat_at(txn::k_format_name) : control.error().code == Errc::not_found;
-  if (is_none) return {};
+  if (!txn::is_set(*m_target.root, in_set)) return {};
   return fail(Errc::nested_set, in_set.str() + "/; push to it by its own path, or leave it out with --exclude");
 }
 

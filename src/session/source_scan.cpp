@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
+#include "base/unreadable.hpp"
 #include "session/source.hpp"
 
 namespace nb::session {
@@ -55,9 +56,9 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
     Error error = listing.error();
-    error.code = error.code == Errc::not_found ? Errc::vanished : Errc::unreadable;
-    error.context = directory.path.str() + "/";
-    m_reporter.problem(error);
+    const std::string shown = directory.path.str() + "/";
+    const bool is_gone = error.code == Errc::not_found;
+    m_reporter.problem(is_gone ? Error{Errc::vanished, error.sys_errno, shown} : unreadable(std::move(error), shown));
     flags |= wire::k_directory_partial;
     SourceListing empty;
     empty.listed.own = fs::Metadata{directory.stat.mode, directory.stat.owner, directory.stat.mtime, {}};

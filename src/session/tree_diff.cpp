@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/unreadable.hpp"
 #include "fs/metadata.hpp"
 #include "session/itemize.hpp"
 #include "txn/live_tree.hpp"
@@ -119,9 +120,7 @@ class Diff {
 
   Status give_up(const RelPath& path, Error error) {
     if (error.code == Errc::interrupted) return tl::make_unexpected(std::move(error));
-    error.context = "read " + (path.is_root() ? "." : path.str());
-    error.code = Errc::unreadable;
-    return m_visitor.problem(error);
+    return m_visitor.problem(unreadable(std::move(error), "read " + (path.is_root() ? "." : path.str())));
   }
 
   // A directory that both have.

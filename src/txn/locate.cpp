@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "txn/live_tree.hpp"
+#include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -64,6 +65,12 @@ Result<Located> found_above(std::unique_ptr<fs::Directory> root, const std::stri
 }
 
 }  // namespace
+
+bool is_set(const fs::Directory& tree, const RelPath& path) {
+  const auto control = tree.open_directory_path(path.child(k_control_name));
+  if (!control) return control.error().code != Errc::not_found && control.error().code != Errc::path;
+  return (*control)->stat_at(k_format_name).has_value();
+}
 
 Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Directory> directory) {
   NB_TRY_ASSIGN(const std::string path, fs::real_path_of(*directory));

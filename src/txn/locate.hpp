@@ -20,6 +20,10 @@ struct Located {
   std::optional<std::uint32_t> passed_over;  // where there is none: who owns one that was passed over
 };
 
+// Whether the directory at `path` in `tree` is the root of a file set. A `.nbackup` that is empty, or no directory, makes
+// none; one that cannot be looked into does.
+bool is_set(const fs::Directory& tree, const RelPath& path);
+
 // Climbs from `directory`, which `bounds` has opened. The walk stops at another mount or subvolume and at the confining
 // directory, and passes over a `.nbackup` that the effective user does not own; for root such a one is Errc::path, and
 // so is what lies in a control directory, by whatever name of it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/past_directory.hpp"
 
+#include "txn/locate.hpp"
+
 namespace nb::txn {
 namespace {
 
@@ -87,6 +89,15 @@ Status PastDirectory::expect_directory(const Found& found, std::string_view name
   return tl::make_unexpected(lost(*found.node, m_path.child(name)));
 }
 
+Status PastDirectory::expect_no_set(const RelPath& below) const {
+  if (view().is_live()) return {};
+  for (RelPath at = below; !at.is_root(); at = at.parent()) {
+    if (!is_set(physical(), at)) continue;
+    return fail(Errc::unreadable, m_path.join(at).str() + "/ is a file set of its own; look back in that one");
+  }
+  return {};
+}
+
 Result<std::unique_ptr<fs::Directory>> PastDirectory::reopen() const {
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> again, physical().reopen());
   return std::make_unique<PastDirectory>(place(), m_path, std::move(again));
@@ -145,6 +156,7 @@ Result<std::unique_ptr<fs::Directory>> PastDirectory::open_directory(std::string
   NB_TRY_ASSIGN(const Found found, find(name));
   Result<std::unique_ptr<fs::Directory>> directory = found.in->open_directory(name);
   if (!directory) return explain(std::move(directory).error(), found, name);
+  if (found.in == &physical()) NB_TRY(expect_no_set(RelPath().child(std::string(name))));
   return std::make_unique<PastDirectory>(place_of(found.node), m_path.child(name), std::move(*directory));
 }
 
@@ -153,6 +165,7 @@ Result<std::unique_ptr<fs::Directory>> PastDirectory::open_found(const RelPath& 
   RelPath path = m_path.join(below);
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> directory,
                 found.kept ? view().open_kept(*found.kept, path) : physical().open_directory_path(below));
+  if (!found.kept) NB_TRY(expect_no_set(below));
   return std::make_unique<PastDirectory>(place_of(found.node), std::move(path), std::move(directory));
 }
 

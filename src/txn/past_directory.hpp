@@ -4,6 +4,7 @@
 //
 // A name that must have been there but cannot be shown (PastOverlay::State::lost; kept, and gone from history; with
 // old metadata or changes below, and gone from where it was) is listed all the same, and using it is Errc::unreadable.
+// So is a directory that is a file set of its own now: what was in it then, its own history alone can tell.
 #pragma once
 
 #include "txn/past_node.hpp"
@@ -55,6 +56,8 @@ class PastDirectory final : public PastNode<fs::Directory> {
   };
   [[nodiscard]] Result<Found> find(std::string_view name) const;
   [[nodiscard]] Status expect_directory(const Found& found, std::string_view name) const;
+  // That neither `below`, a path of this directory's own file system, nor a parent of it is a set.
+  [[nodiscard]] Status expect_no_set(const RelPath& below) const;
   // This directory as `generation` keeps it.
   [[nodiscard]] Result<const fs::Directory*> kept(std::uint64_t generation) const;
   // The error of using `name`, told as a loss where the overlay knows better than "not found".

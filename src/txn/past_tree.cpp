@@ -92,7 +92,7 @@ Result<std::unique_ptr<fs::Directory>> open_past(FileSet& set, std::uint64_t num
   const bool is_live = number == set.head().generation;
   if (!is_live && !history.has(number)) return fail(Errc::not_found, "generation " + std::to_string(number));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> root, set.root().reopen());
-  const auto view = std::make_shared<PastView>(PastView{set, {}});
+  const auto view = std::make_shared<PastView>(PastView{set, number, {}});
   NB_TRY(lead_back(history, *view, number));
   return std::make_unique<PastDirectory>(PastPlace{view, &view->overlay.root()}, RelPath(), std::move(root));
 }

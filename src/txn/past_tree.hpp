@@ -21,7 +21,8 @@ namespace nb::txn {
 //
 // What the change lists know of and the file system does not have any more (a kept file that somebody deleted by hand;
 // Absent{lost}; a live name with a record of its own that has gone since) is listed, as a regular file where its type
-// is not known, and every use of it is Errc::unreadable: a reader reports it, and does not take it for absent.
+// is not known, and every use of it is Errc::unreadable: a reader reports it, and does not take it for absent. The same
+// goes for a directory that is a file set of its own, but in the live generation: its pushes tell this set nothing.
 Result<std::unique_ptr<fs::Directory>> open_past(FileSet& set, std::uint64_t number);
 
 // Whether two directories, of trees that open_past made of one set under one lock, are sure to be equal with all that

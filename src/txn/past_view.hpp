@@ -12,8 +12,11 @@ namespace nb::txn {
 
 struct PastView {
   FileSet& set;
+  std::uint64_t number = 0;  // of the generation
   PastOverlay overlay;
 
+  // Whether it shows the live tree: no change leads back to it.
+  [[nodiscard]] bool is_live() const { return number == set.head().generation; }
   // The directory `path` in what `generation` keeps. Errc::not_found or path if somebody took it away.
   [[nodiscard]] Result<std::unique_ptr<fs::Directory>> open_kept(std::uint64_t generation, const RelPath& path) const;
   // Puts the old metadata into what the file system says of an inode that is shown under `node` (null: none).

@@ -333,7 +333,7 @@ class There(Looking):
         newest = lines(here)[-1].split()
         for when in (f"{newest[1]}T{newest[2]}", "-0s"):
             self.assertEqual(self.run_ok("ls", *options, f"nbtest:{self.pool}", f"--at={when}").stdout,
-                             self.run_ok("ls", self.pool).stdout, when)
+                             self.run_ok("ls", "-R", self.pool).stdout, when)
         # What was there before the first push has no time, and is nobody's yesterday.
         self.run_code(opt.USAGE, "ls", *options, f"nbtest:{self.pool}", "--at=yesterday")
         self.assertEqual(self.run_ok("ls", *options, f"nbtest:{self.pool}", "--at=0").stdout, b"")
@@ -465,6 +465,49 @@ class Rollback(Looking):
             self.assertIn(b"restore", outcome.stderr)
         self.run_code(opt.USAGE, "rollback", self.pool)
         self.run_code(opt.USAGE, "rollback", self.pool, "--to=77")
+
+
+class SetInside(Looking):
+    """What a set that was made inside of this one has now is not what was there then."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ok("init", self.pool / "sub")
+        (self.dir / "other").mkdir()
+        (self.dir / "other/of the inner set").write_text("inner\n")
+        self.run_ok("push", f"{self.dir}/other/", self.pool / "sub")
+        self.inner = tree.snapshot(self.pool / "sub")
+
+    def _told(self, outcome: Outcome, *least: str) -> None:
+        self.assertIn(b"sub/ is a file set of its own", outcome.stderr)
+        for name in least:
+            self.assertIn(name.encode(), outcome.stdout)
+        self.assertNotIn(b"inner set", outcome.stdout)
+
+    def test_readers_leave_it_out_and_say_so(self) -> None:
+        self._told(self.run_code(opt.PARTIAL, "ls", "-R", self.pool, "--at=1"), "gone")
+        self._told(self.run_code(11, "ls", f"{self.pool}:sub/deep", "--at=1"))
+        self._told(self.run_code(11, "cat", f"{self.pool}:sub/of the inner set", "--at=1"))
+        self._told(self.run_code(opt.PARTIAL, "diff", self.pool, "--from=1", "--to=2"), "gone")
+        for at, carrier in ((1, "local"), (2, "libssh")):
+            with self.subTest(at=at):
+                back, options = self.dir / f"back-{at}", self.world.carrier_options(carrier)
+                self._told(self.run_code(opt.PARTIAL, "restore", *options, f"--at={at}", self.world.far(f"{self.pool}/", carrier), back))
+                expected = {path for path in self.states[at] if not path.startswith(b"sub/")}
+                self.assertEqual(set(tree.snapshot(back)), expected)
+
+    def test_the_live_tree_has_it(self) -> None:
+        self.assertIn(b"sub/of the inner set", self.run_ok("ls", "-R", self.pool).stdout)
+        self.run_ok("restore", f"{self.pool}/", self.dir / "back")
+        self.assert_same_tree(self.inner, self.dir / "back/sub")
+
+    def test_rollback_leaves_it_alone(self) -> None:
+        self._told(self.run_code(opt.PARTIAL, "rollback", self.pool, "--to=1"))
+        self.assert_same_tree(self.inner, self.pool / "sub")
+        self.assertEqual((self.pool / "a").read_text(), "first\n")
+        self.assertTrue((self.pool / "gone").exists())
+        self.assertFalse((self.pool / "new").exists())
+        self.run_ok("status", self.pool / "sub")
 
 
 if __name__ == "__main__":
