@@ -129,8 +129,9 @@ bool is_refusal(const Error& error) {
          error.sys_errno == ERANGE || error.sys_errno == E2BIG;
 }
 
-// Attributes up to this find room in an inode of any file system that is not full.
-constexpr std::size_t k_always_fits_bytes = 2048;
+// Attributes up to this find room in an inode of any file system that is not full: ext4 with blocks of 1 KiB has the
+// least.
+constexpr std::size_t k_always_fits_bytes = 768;
 
 // What this process must be able to do with the inode later: read it, and set attributes on it.
 std::uint32_t needed_bits(FileType actual) {
@@ -162,14 +163,23 @@ class Keeper {
     m_stat_needed = m_now.type != m_meant.type;
     if (m_meant.meta.owner == m_now.owner) return {};
     const Status set = m_node.set_owner(m_meant.meta.owner);
-    if (set) {
+    if (!set && !is_refusal(set.error())) return set;
+    NB_TRY_ASSIGN(const bool taken, set ? has_taken_owner() : Result<bool>(false));
+    if (taken) {
       m_kept.literal.owner = m_meant.meta.owner;
       return {};
     }
-    if (!is_refusal(set.error())) return set;
     m_stat_needed = true;
     m_owner_refused = true;
     return {};
+  }
+
+  // Some file systems (vfat quiet, ntfs-3g silent, bindfs) take an owner and do not keep it. mtime() looks at the end;
+  // where set-id bits depend on it that is too late.
+  [[nodiscard]] Result<bool> has_taken_owner() const {
+    if ((m_meant.meta.mode & k_set_id_bits) == 0) return true;
+    NB_TRY_ASSIGN(const Stat after, m_node.stat());
+    return after.owner == m_meant.meta.owner;
   }
 
   // ext4 has one block for the attributes of an inode, and says ENOSPC when they do not fit.
@@ -249,7 +259,10 @@ class Keeper {
     m_kept.literal.mtime = after.mtime;
     m_kept.literal.mode = after.mode;
     // FAT takes a mode that it does not keep.
-    if (m_mode_set && after.mode != *m_mode_set && !m_stat_needed) NB_TRY(stat_text());
+    const bool kept_mode = !m_mode_set || after.mode == *m_mode_set;
+    const bool kept_owner = after.owner == m_kept.literal.owner;
+    m_kept.literal.owner = after.owner;
+    if ((!kept_mode || !kept_owner) && !m_stat_needed) NB_TRY(stat_text());
     if (after.mtime == m_meant.meta.mtime) return {};
     const Timestamp& wanted = m_meant.meta.mtime;
     const std::string text =

@@ -103,6 +103,9 @@ Result<std::vector<NamedType>> PosixDirectory::list() const {
     NB_TRY(add_entries(fd(), ByteView(bytes, static_cast<std::size_t>(got)), names));
   }
   std::sort(names.begin(), names.end(), [](const NamedType& a, const NamedType& b) { return a.name < b.name; });
+  // Where names come and go meanwhile some file systems give one twice.
+  const auto is_same = [](const NamedType& a, const NamedType& b) { return a.name == b.name; };
+  names.erase(std::unique(names.begin(), names.end(), is_same), names.end());
   return names;
 }
 

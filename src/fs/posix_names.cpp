@@ -68,6 +68,23 @@ struct Move {
   const char* to;
 };
 
+bool is_second_name(const struct stat& from, const Move& move) {
+  struct stat raw {};
+  const bool is_same = ::fstatat(move.to_fd, move.to, &raw, AT_SYMLINK_NOFOLLOW) == 0 && raw.st_dev == from.st_dev &&
+                       raw.st_ino == from.st_ino;
+  errno = EEXIST;
+  return is_same;
+}
+
+// After the new name was made: a failure leaves the old one alone.
+int drop_old_name(const Move& move) {
+  if (::unlinkat(move.from_fd, move.from, 0) == 0) return 0;
+  const int error = errno;
+  static_cast<void>(::unlinkat(move.to_fd, move.to, 0));
+  errno = error;
+  return -1;
+}
+
 // rename without replacing on a file system that has no RENAME_NOREPLACE. A link cannot replace anything; directories
 // cannot be linked, but a directory only ever replaces an empty one, so that the race left here destroys no content.
 // 0 or -1 with errno set.
@@ -75,9 +92,9 @@ int rename_to_free_name(const Move& move) {
   struct stat raw {};
   if (::fstatat(move.from_fd, move.from, &raw, AT_SYMLINK_NOFOLLOW) != 0) return -1;
   if (!S_ISDIR(raw.st_mode)) {
-    if (::linkat(move.from_fd, move.from, move.to_fd, move.to, 0) == 0) {
-      return ::unlinkat(move.from_fd, move.from, 0);
-    }
+    if (::linkat(move.from_fd, move.from, move.to_fd, move.to, 0) == 0) return drop_old_name(move);
+    // Cut off between the two, or the server's answer to the first was lost: both names are there.
+    if (errno == EEXIST && is_second_name(raw, move)) return ::unlinkat(move.from_fd, move.from, 0);
     // Without hard links (FAT) only the look-then-rename below is left.
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK) return -1;
   }

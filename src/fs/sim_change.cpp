@@ -153,9 +153,24 @@ Status SimDirectory::check_rename(const NameChange& change, const SimDirectory& 
   return {};
 }
 
+// As the real one does it where rename(2) cannot leave a name alone.
+Status SimDirectory::rename_in_two_steps(std::string_view name, Directory& to, std::string_view new_name) {
+  const Status linked = link(name, to, new_name);
+  if (!linked && linked.error().code != Errc::exists) return linked;
+  if (!linked && state().names.find(handle().number(), name) !=
+                     state().names.find(as_sim(to).handle().number(), new_name)) {
+    return linked;
+  }
+  return remove_file(name);
+}
+
 Status SimDirectory::rename(std::string_view name, Directory& to, std::string_view new_name, RenameMode mode) {
   NB_ASSERT(is_safe_name(new_name));
   const auto lock = handle().lock();
+  if (mode == RenameMode::no_replace && !state().options.moves_at_once) {
+    NB_TRY_ASSIGN(const InodeNumber moved, look_up("rename", name));
+    if (state().inode(moved).type != FileType::directory) return rename_in_two_steps(name, to, new_name);
+  }
   SimDirectory& target = as_sim(to);
   const InodeNumber to_number = target.handle().number();
   NB_TRY_ASSIGN(const Gate gate, state().enter(SimOperation::rename, handle().number(), name, to_number, new_name));

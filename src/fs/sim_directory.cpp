@@ -181,6 +181,11 @@ SimFileSystem SimFileSystem::after_crash(CrashChoice choice) const {
   return SimFileSystem(m_state->after_crash(choice));
 }
 
+void SimFileSystem::go_on() {
+  const std::lock_guard lock(m_state->mutex);
+  m_state->go_on();
+}
+
 void SimFileSystem::set_immutable(std::string_view path) {
   const std::lock_guard lock(m_state->mutex);
   m_state->inode(m_state->find_path(path)).immutable = true;

@@ -33,6 +33,8 @@ struct SimOptions {
   bool reflink = true;              // if not, clones answer false, as on ext4
   bool enforce_modes = false;       // the owner's rwx bits bind, as for an ordinary user who owns everything
   bool reports_sync_errors = true;  // what sync_file_system_reports answers
+  bool moves_at_once = true;        // if not, a file gets a free name by a link and a removal, two operations
+  bool numbers_last = true;         // if not, inodes have other numbers after a crash, and nothing identifies the device
 };
 
 enum class SimOperation : std::uint8_t {
@@ -111,6 +113,9 @@ class SimFileSystem {
   // What a disk may hold after a power cut at this moment: a new, independent file system without faults, hook,
   // ignored kinds or locks. Inode numbers, mounts and immutable flags stay.
   [[nodiscard]] SimFileSystem after_crash(CrashChoice choice) const;
+
+  // A process was killed at die_at, not the machine: all goes on from what every process sees.
+  void go_on();
 
   // For tests, at once and durably; `path` exists (asserted). An empty path is the root.
   void set_immutable(std::string_view path);

@@ -9,6 +9,8 @@
 namespace nb::fs::sim {
 namespace {
 
+constexpr std::uint64_t k_renumbered_by = 1'000'000;
+
 // The decisions of one crash, in a fixed order.
 class Fate {
  public:
@@ -142,6 +144,7 @@ std::shared_ptr<State> State::after_crash(CrashChoice choice) const {
     after->m_inodes.emplace(number, std::move(on_disk));
   }
   after->m_next_inode = m_next_inode;
+  after->m_shown_numbers_from = options.numbers_last ? 0 : m_shown_numbers_from + k_renumbered_by;
   after->m_ticks = m_ticks;
   after->next_device = next_device;
   after->next_mount = next_mount;

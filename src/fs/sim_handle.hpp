@@ -54,6 +54,7 @@ class SimDirectory final : public SimNode<Directory> {
   [[nodiscard]] Status check_free(std::string_view operation, std::string_view name) const;
   // A new inode of this type under a free name.
   Result<InodeNumber> create(std::string_view operation, std::string_view name, FileType type);
+  Status rename_in_two_steps(std::string_view name, Directory& to, std::string_view new_name);
   [[nodiscard]] Status check_rename(const NameChange& change, const SimDirectory& to, RenameMode mode) const;
   Status remove(std::string_view operation, std::string_view name, InodeNumber number);
 };

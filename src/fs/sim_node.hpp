@@ -52,6 +52,7 @@ class SimNode : public Interface {
   }
   [[nodiscard]] std::optional<std::string> file_system_identity() const override {
     const auto lock = m_handle.lock();
+    if (!m_handle.state().options.numbers_last) return std::nullopt;
     return "simulated:" + std::to_string(m_handle.inode().device);
   }
   Status set_owner(Owner owner) override {

@@ -76,6 +76,11 @@ Result<Gate> State::enter(SimOperation kind, InodeNumber at, std::string_view na
   return ignored.contains(kind) ? Gate::pretend : Gate::proceed;
 }
 
+void State::go_on() {
+  m_dead = false;
+  die_at = std::numeric_limits<std::uint64_t>::max();
+}
+
 Status State::check_alive() const {
   if (m_dead && !m_in_hook) return fail(Errc::io, "the machine is dead", EIO);
   return {};
@@ -116,7 +121,7 @@ Result<Stat> State::stat(InodeNumber number) {
   stat.ctime = from.attributes.ctime;
   stat.device = from.device;
   stat.mount = from.mount;
-  stat.inode = number;
+  stat.inode = m_shown_numbers_from + number;
   stat.born = from.born;
   stat.links = from.links;
   stat.node = from.node;

@@ -84,6 +84,7 @@ class State {
   // Every changing call passes here first: counts, calls the hook, applies the chosen faults.
   Result<Gate> enter(SimOperation kind, InodeNumber at, std::string_view name = {}, InodeNumber to = k_no_inode,
                      std::string_view new_name = {});
+  void go_on();
   // Every reading call: an error once the machine is dead.
   Status check_alive() const;
 
@@ -142,6 +143,7 @@ class State {
 
   std::map<InodeNumber, Inode> m_inodes;
   InodeNumber m_next_inode = k_root;
+  std::uint64_t m_shown_numbers_from = 0;  // what stat adds
   std::uint64_t m_ticks = 0;
   bool m_dead = false;
   bool m_in_hook = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/deletion.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/rel_path.hpp"
@@ -12,10 +14,27 @@ static bool is_control(const fs::NamedType& item) {
   return item.name == k_control_name && item.type == fs::FileType::directory;
 }
 
+// A file that was written to since is another.
+static std::uint64_t print_of(const RelPath& path, const fs::Stat& stat) {
+  constexpr std::uint64_t k_odd = 0x9E3779B97F4A7C15U;
+  std::uint64_t print = txn::hash_of(path);
+  if (stat.type != fs::FileType::regular) return print;
+  for (const std::uint64_t part : {stat.size, static_cast<std::uint64_t>(stat.mtime.sec), std::uint64_t{stat.mtime.nsec}}) {
+    print = (print ^ part) * k_odd;
+  }
+  return print;
+}
+
+// Moving a directory writes its '..', for which its own permissions count.
+static bool is_barred(const fs::Directory& directory, const fs::Stat& stat) {
+  return ::geteuid() != 0 && stat.owner.uid != ::geteuid() && !directory.writable();
+}
+
 void Deletion::Judged::add_stays(Judged& below) {
   mounts.insert(mounts.end(), below.mounts.begin(), below.mounts.end());
   nested.insert(nested.end(), below.nested.begin(), below.nested.end());
   stray.insert(stray.end(), below.stray.begin(), below.stray.end());
+  barred.insert(barred.end(), below.barred.begin(), below.barred.end());
 }
 
 bool Deletion::is_protected(const Doomed& doomed) const {
@@ -45,6 +64,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     judged.mounts.push_back(doomed.path);
     return judged;
   }
+  judged.print = print_of(doomed.path, doomed.stat);
   if (doomed.stat.type != fs::FileType::directory) {
     count(doomed.path, judged);
     return judged;
@@ -63,9 +83,14 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
       NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(item.name));
       children.push_back({doomed.path.child(item.name), stat});
     }
+    if (is_barred(*directory, doomed.stat)) {
+      judged.whole = false;
+      judged.barred.push_back(doomed.path);
+      return judged;
+    }
   }
   std::vector<Doomed> parts;
-  for (const Doomed& child : children) {
+  for (Doomed& child : children) {
     if (is_protected(child)) {
       judged.whole = false;
       if (is_reserved_name(child.path.name())) judged.stray.push_back(child.path);
@@ -73,9 +98,11 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     }
     NB_TRY_ASSIGN(Judged below, judge(child));
     judged.entries += below.entries;
+    judged.print += below.print;
     judged.add_stays(below);
     judged.whole &= below.whole;
     if (below.whole) {
+      child.print = below.print;
       parts.push_back(child);
     } else {
       parts.insert(parts.end(), below.parts.begin(), below.parts.end());
@@ -95,6 +122,9 @@ void Deletion::tell(const Judged& judged) {
   }
   for (const RelPath& path : judged.nested) {
     if (m_told.insert(path).second) m_reporter.advise(path.str() + "/ is a file set of its own and stays");
+  }
+  for (const RelPath& path : judged.barred) {
+    m_reporter.problem({Errc::not_permitted, 0, "delete " + path.str() + "/: it belongs to another user"});
   }
   for (const RelPath& path : judged.stray) {
     if (!m_told.insert(path).second) continue;
@@ -120,8 +150,25 @@ Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::f
     static_cast<void>(judge(doomed));  // what cannot be read any more is not shown
     m_visit = nullptr;
   }
-  if (judged->whole) return std::vector<Doomed>{std::move(doomed)};
+  if (judged->whole) {
+    doomed.print = judged->print;
+    judged->parts = {std::move(doomed)};
+  }
+  for (const Doomed& each : judged->parts) {
+    if (each.stat.type == fs::FileType::directory) m_planned.push_back(each);
+  }
   return std::move(judged->parts);
+}
+
+Status Deletion::check_again() {
+  for (const Doomed& each : m_planned) {
+    const auto judged = judge(each);
+    // Whoever took it away has done what was to be done.
+    if (!judged && judged.error().code == Errc::not_found) continue;
+    if (judged && judged->whole && judged->print == each.print) continue;
+    return fail(Errc::changed, each.path.str() + "/ at the destination, which was to be deleted");
+  }
+  return {};
 }
 
 Result<bool> Deletion::can_go_whole(const Doomed& doomed) {

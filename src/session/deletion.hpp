@@ -20,6 +20,7 @@ class Deletion {
   struct Doomed {
     RelPath path;      // below the transfer's root
     fs::Stat stat;
+    std::uint64_t print = 0;  // of all that goes with it
   };
   // The transfer's root is `base` below `root`; `rules` may be null; all outlive the planner.
   Deletion(fs::Directory& root, RelPath base, const filter::Rules* rules, Reporter& reporter)
@@ -31,6 +32,9 @@ class Deletion {
   Result<std::vector<Doomed>> plan(Doomed doomed, const std::function<void(const RelPath&)>& visit);
   // Whether `doomed` could go as a whole.
   Result<bool> can_go_whole(const Doomed& doomed);
+  // Right before the commit: Errc::changed if a planned directory has something in it that it had not when it was looked
+  // at, or has it otherwise. Nobody would be told, and without history it would be lost.
+  Status check_again();
 
   [[nodiscard]] std::uint64_t entries() const { return m_entries; }  // planned so far, every one counted
 
@@ -39,9 +43,11 @@ class Deletion {
     bool whole = true;
     std::vector<Doomed> parts;          // if not whole
     std::uint64_t entries = 0;          // that go, itself and everything below counted
+    std::uint64_t print = 0;            // what they are, in any order
     std::vector<RelPath> mounts;        // what stays for being another mount
     std::vector<RelPath> nested;        // and for being a file set of its own
     std::vector<RelPath> stray;         // reserved names that belong to no file set, and stay with what holds them
+    std::vector<RelPath> barred;        // somebody else's directories, which this user may not move
     void add_stays(Judged& below);
   };
   Result<Judged> judge(const Doomed& doomed);
@@ -58,6 +64,7 @@ class Deletion {
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
   std::set<RelPath> m_told;  // nested sets and stray names
+  std::vector<Doomed> m_planned;  // directories that go as a whole
 };
 
 }  // namespace nb::session

@@ -20,24 +20,26 @@ bool is_plain(const fs::Metadata& meta) {
 
 }  // namespace
 
-bool PlainMetadata::is_proven(const fs::Metadata& meta) const {
-  return m_exact_times && m_exact_modes.test(meta.mode);
+bool PlainMetadata::is_proven(const fs::Metadata& meta, Owner owner) const {
+  return m_exact_times && m_exact_modes.test(meta.mode) && (m_exact_owners || owner == Owner::as_made);
 }
 
-bool PlainMetadata::prove(const fs::File& file, const fs::Metadata& meta) {
+bool PlainMetadata::prove(const fs::File& file, const fs::Metadata& meta, Owner owner) {
   const auto now = file.stat();
   if (!now || now->mode != meta.mode || now->mtime != meta.mtime || now->owner != meta.owner) return false;
   m_exact_modes.set(meta.mode);
   m_exact_times |= meta.mtime.nsec % k_coarsest_suspect_nsec != 0;
+  m_exact_owners |= owner == Owner::given;
   return true;
 }
 
 bool PlainMetadata::give(fs::File& file, const fs::Stat& made, const fs::Metadata& meta) {
   if (!is_plain(meta)) return false;
-  if (meta.owner != made.owner && !file.set_owner(meta.owner)) return false;
+  const Owner owner = meta.owner == made.owner ? Owner::as_made : Owner::given;
+  if (owner == Owner::given && !file.set_owner(meta.owner)) return false;
   if (meta.mode != made.mode && !file.set_mode(meta.mode)) return false;
   if (!file.set_mtime(meta.mtime)) return false;
-  return is_proven(meta) || prove(file, meta);
+  return is_proven(meta, owner) || prove(file, meta, owner);
 }
 
 }  // namespace nb::session

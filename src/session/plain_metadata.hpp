@@ -17,11 +17,13 @@ class PlainMetadata {
   bool give(fs::File& file, const fs::Stat& made, const fs::Metadata& meta);
 
  private:
-  [[nodiscard]] bool is_proven(const fs::Metadata& meta) const;
-  bool prove(const fs::File& file, const fs::Metadata& meta);
+  enum class Owner : std::uint8_t { as_made, given };
+  [[nodiscard]] bool is_proven(const fs::Metadata& meta, Owner owner) const;
+  bool prove(const fs::File& file, const fs::Metadata& meta, Owner owner);
 
   // What was set and read back the same. Times are kept to the nanosecond or not at all so.
   bool m_exact_times = false;
+  bool m_exact_owners = false;
   std::bitset<01000> m_exact_modes;
 };
 

@@ -268,6 +268,7 @@ Result<wire::RunResult> Sink::finish() {
     m_result.kept_aside = m_stager->kept_aside();
     NB_TRY(m_names->end());
     NB_TRY(m_beside->flush());
+    if (m_deletion) NB_TRY(m_deletion->check_again());
     NB_TRY(commit());
     settle_damage();
     if (lasts()) describe_set(*m_target.set, m_result);

@@ -135,7 +135,9 @@ SinkTarget SinkSetup::target() const {
   return target;
 }
 
-Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
+namespace {
+
+Result<SinkSetup> try_set_up(const SinkRequest& request, Clock& clock) {
   SinkSetup setup;
   NB_TRY_ASSIGN(TargetPath path, resolve_target(request.destination, request.shape, request.stay_within));
   setup.new_name = path.new_name;
@@ -153,6 +155,17 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   }
   NB_TRY(take_locks(request, clock, setup));
   return setup;
+}
+
+}  // namespace
+
+Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
+  while (true) {
+    auto setup = try_set_up(request, clock);
+    // The run whose end was waited for took its set with it.
+    const bool is_gone = !setup && setup.error().code == Errc::locked && setup.error().sys_errno == ESTALE;
+    if (!is_gone) return setup;
+  }
 }
 
 }  // namespace nb::session

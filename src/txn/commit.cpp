@@ -92,7 +92,17 @@ Status pass_commit_point(TransactionState& state, const CommitOptions& options) 
   return {};
 }
 
-Error rolled_back(const Error& reason) { return {Errc::rolled_back, 0, reason.message()}; }
+// Names what others had put in the way and what could not be given back its name.
+Error rolled_back(const Error& reason, Conflicts& conflicts) {
+  Error error{Errc::rolled_back, 0, reason.message()};
+  const std::vector<RelPath> aside = conflicts.all();
+  if (!aside.empty()) {
+    error.context += "; not ours, kept in .nbackup/conflict: " + aside.front().str();
+    if (aside.size() > 1) error.context += " and " + std::to_string(aside.size() - 1) + " more";
+  }
+  conflicts.tidy();
+  return error;
+}
 
 Error not_undone(const Error& reason, const Error& failure) {
   return {Errc::recovery_failed, 0, reason.message() + "; undoing it: " + failure.message()};
@@ -108,11 +118,12 @@ Result<CommitOutcome> apply_and_seal(TransactionState& state, const Journal& jou
   if (applied) applied = redo_and_file(state.set, journal, context, Attempt::first);
   if (!applied) {
     const Status undone = roll_back(state.set, *state.device, journal, context);
-    return tl::make_unexpected(undone ? rolled_back(applied.error()) : not_undone(applied.error(), undone.error()));
+    return tl::make_unexpected(undone ? rolled_back(applied.error(), context.conflicts)
+                                      : not_undone(applied.error(), undone.error()));
   }
   const Result<Durability> sealed = seal(state.set, *state.device, journal, context);
   // The journal stands: the next recovery repeats what is needed and ends it.
-  if (!sealed) return fail(Errc::in_doubt, sealed.error().message());
+  if (!sealed) return fail(Errc::in_doubt, "after all was applied: " + sealed.error().message());
   // Head is durable, so that a journal which cannot be removed now is harmless; the next recovery removes it.
   static_cast<void>(drop_journal(state.set, k_journal_name));
   state.made = journal.header().generation;

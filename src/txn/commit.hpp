@@ -19,6 +19,8 @@ struct TransactionState {
   Stage stage;
   Progress progress = Progress::staging;
   std::optional<std::uint64_t> made = {};  // the generation that it has become
+  // False where a file may have another inode number tomorrow (FAT, FUSE, NFS): the journal says none then.
+  bool numbers_last = true;
 };
 
 Result<CommitOutcome> commit(TransactionState& state, const CommitOptions& options);

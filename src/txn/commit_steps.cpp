@@ -131,7 +131,16 @@ Status roll_back(FileSet& set, fs::Directory& device, const Journal& journal, Ap
   return finish_undo(set, device, journal, context);
 }
 
+// The renaming may have been cut off with both names there (fs::Directory::rename).
+static Status drop_redo_name(fs::Directory& control) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(control, k_journal_name));
+  if (!there) return {};
+  NB_TRY(control.sync());
+  return control.remove_file(k_journal_name);
+}
+
 Status finish_undo(FileSet& set, fs::Directory& device, const Journal& journal, ApplyContext& context) {
+  NB_TRY(drop_redo_name(set.control()));
   if (journal.header().keeps_history) NB_TRY(take_history_back(set, journal, context));
   NB_TRY(undo(journal, context));
   NB_TRY(sync_applied(device, journal, context));

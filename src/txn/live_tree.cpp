@@ -3,7 +3,11 @@
 
 namespace nb::txn {
 
-bool matches(const fs::Stat& stat, const Ident& ident) { return ident_of(stat) == ident; }
+bool matches(const fs::Stat& stat, const Ident& ident) {
+  Ident found = ident_of(stat);
+  if (ident.inode == 0) found.inode = 0;
+  return found == ident;
+}
 
 Status move_back(fs::Directory& from, std::string_view name, const fs::Stat& stat, fs::Directory& to,
                  std::string_view new_name, fs::RenameMode mode) {

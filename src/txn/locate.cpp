@@ -85,6 +85,8 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
     below = stat;
     const Result<bool> found = holds_set(*at, passed_over);
     if (!found && found.error().code == Errc::path) return fail(Errc::path, path + ": " + found.error().context);
+    // Where this user may not look there is nothing for this user; a disk that fails tells nothing.
+    if (!found && found.error().code != Errc::not_permitted) return wrap(found.error(), path);
     if (found && *found) return found_above(std::move(at), path, climbed, asked);
     if (stat.mount_root) break;
     Result<std::unique_ptr<fs::Directory>> up = bounds.parent_of(*at);

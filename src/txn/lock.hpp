@@ -24,7 +24,8 @@ class WriterLock {
  public:
   // Waits up to `wait`. Errc::locked names the holder ("backup@laptop, process 812, since 02:10"). A holder with the
   // same token on this machine is our own ghost: it is sent SIGTERM and waited for, at least 90 s: it gives up at once
-  // unless it is past its commit point (or, in a recovery, waits a minute for readers).
+  // unless it is past its commit point (or, in a recovery, waits a minute for readers). With errno ESTALE: whoever held
+  // it has removed the set; what stands there now, if anything, is another.
   static Result<std::unique_ptr<WriterLock>> acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
                                                      Clock& clock, const GoOn& go_on = {}, const OnWait& on_wait = {});
 

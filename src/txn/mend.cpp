@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "base/random.hpp"
 #include "fs/metadata.hpp"
@@ -35,7 +36,9 @@ auto sound(const fs::Directory& directory, std::string_view name, Decode decode)
   const Result<Bytes> data = read_small_file(directory, name);
   if (!data) {
     const Errc code = data.error().code;
-    const bool is_damage = code == Errc::not_found || code == Errc::bad_set || code == Errc::io;
+    // Other errors (too many open files, no memory, a server that is gone) may pass.
+    const bool is_lost = code == Errc::io && data.error().sys_errno == EIO;
+    const bool is_damage = code == Errc::not_found || code == Errc::bad_set || is_lost;
     return is_damage ? Result<Record>(Record()) : tl::make_unexpected(data.error());
   }
   auto record = decode(*data);

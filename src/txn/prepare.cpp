@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/prepare.hpp"
 
+#include <unistd.h>
+
 #include "base/failpoint.hpp"
+#include "txn/damage.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -177,10 +180,12 @@ Status Prepare::check_moved_away(const RelPath& path) {
 
 // Moving a directory away writes its '..' as well.
 Status Prepare::open_for_moving(const RelPath& path, const fs::Stat& stat) {
-  if (is_opened(path) || (stat.mode & k_owner_all) == k_owner_all) return {};
+  const bool is_ours = ::geteuid() == 0 || stat.owner.uid == ::geteuid();
+  if (is_opened(path) || (is_ours && (stat.mode & k_owner_all) == k_owner_all)) return {};
   const Result<std::unique_ptr<fs::Directory>> directory = m_live.open_directory(path);
   if (directory && (*directory)->writable()) return {};
-  const OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};
+  OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};
+  if (!knows_inodes(m_set.control())) opener.directory.inode = 0;
   NB_TRY(check_can_open(opener));
   m_opened.insert(hash_of(path));
   add_closer(opener);

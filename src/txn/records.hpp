@@ -58,7 +58,7 @@ struct LockNote {
 // How an operation knows the file it means.
 struct Ident {
   fs::FileType type = fs::FileType::regular;
-  std::uint64_t inode = 0;
+  std::uint64_t inode = 0;    // 0: any; numbers do not last there
   std::uint64_t size = 0;     // regular files
   fs::Timestamp mtime;        // regular files
   friend bool operator==(const Ident&, const Ident&) = default;

@@ -236,6 +236,7 @@ Result<JournalHeader> decode_journal_header(ByteView data) {
   NB_TRY_ASSIGN(const std::string magic, in.string(k_journal_magic.size()));
   if (magic != k_journal_magic) return in.bad("not a journal");
   NB_TRY_ASSIGN(const std::uint64_t version, in.varint());
+  if (version > k_journal_version) return fail(Errc::unsupported, "made by a newer nbackup");
   if (version != k_journal_version) return in.bad("written by another version of nbackup");
   JournalHeader header;
   NB_TRY_ASSIGN(const ByteView transaction, in.raw(header.transaction.size()));

@@ -120,6 +120,9 @@ Result<RecoveryReport> recover(FileSet& set, const WriterLock& writer, Clock& cl
   }
   NB_FAILPOINT("txn.recover.found");
   if (standing->name == k_journal_name && standing->journal.header().transaction == set.head().transaction) {
+    // Its head may stand in memory only.
+    const Status synced = set.control().sync();
+    if (!synced) return fail(Errc::in_doubt, synced.error().message());
     NB_TRY(drop_journal(set, k_journal_name));
     nothing.action = RecoveryAction::journal_removed;
     return nothing;

@@ -56,10 +56,20 @@ Status replace(const Target& target, const fs::Stat& live, const fs::Stat& stage
   Kept kept = Kept::linked;
   if (!has_old) {
     NB_TRY_ASSIGN(kept, keep_old(target, live, staged, context));
+  } else if (is_directory(staged)) {
+    // Its move was cut off with both names there.
+    NB_TRY(target.parent->remove_file(target.name));
+    kept = Kept::moved;
   }
   NB_FAILPOINT("txn.apply.kept_old");
   if (kept == Kept::moved) return move_in(target, context);
   return context.fresh.rename(target.slot, *target.parent, target.name, RenameMode::replace);
+}
+
+// A move that is made of a link and an unlink can be cut off between them; anything else that has come to the name since
+// is not ours to take.
+Status drop_half_moved(fs::Directory& parent, std::string_view name, const fs::Stat& live, const fs::Stat& old) {
+  return same_inode(live, old) ? parent.remove_file(name) : Status();
 }
 
 Status place(const Target& target, const Place& op, const fs::Stat& staged, ApplyContext& context) {
@@ -106,11 +116,12 @@ Status redo_op(const Place& op, ApplyContext& context) {
 Status redo_op(const Remove& op, ApplyContext& context) {
   const std::string slot = std::to_string(op.slot);
   NB_TRY_ASSIGN(const std::optional<fs::Stat> old, find_name(context.old, slot));
-  if (old) return {};
+  if (old && is_directory(*old)) return {};
   NB_TRY_ASSIGN(fs::Directory* const parent, context.live.parent_of(op.path));
   if (parent == nullptr) return {};
   NB_TRY_ASSIGN(const std::optional<fs::Stat> live, find_name(*parent, op.path.name()));
   if (!live) return {};
+  if (old) return drop_half_moved(*parent, op.path.name(), *live, *old);
   Status moved = matches(*live, op.removed)
                      ? parent->rename(op.path.name(), context.old, slot, RenameMode::no_replace)
                      : context.conflicts.take(*parent, op.path.name(), op.slot, op.path);

@@ -72,7 +72,7 @@ Status poison(FileSet& set, const TxId& id, fs::Directory& stage);
 // Removes tx/<name> and everything in it, little by little.
 Status remove_stage(fs::Directory& stages, const std::string& name);
 // Removes everything under tx/ and what a crash left of temporary files. The caller has made sure that no journal
-// needs it.
-Status remove_stages(fs::Directory& control);
+// needs it. What cannot be removed stays; the stage of a transaction in `head` loses its name for it.
+Status remove_stages(fs::Directory& control, const Head& head);
 
 }  // namespace nb::txn

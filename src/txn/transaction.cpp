@@ -5,6 +5,7 @@
 #include "base/failpoint.hpp"
 #include "txn/arrivals.hpp"
 #include "txn/commit.hpp"
+#include "txn/damage.hpp"
 #include "txn/small_file.hpp"
 #include "txn/space.hpp"
 
@@ -26,7 +27,7 @@ namespace {
 // What interrupted runs have staged may be just what fills the disk: it goes, or no later run would ever succeed.
 Result<Stage> open_stage(FileSet& set, const TxId& id) {
   NB_TRY_ASSIGN(const fs::Space space, set.control().space());
-  if (!has_room(space)) NB_TRY(remove_stages(set.control()));
+  if (!has_room(space)) NB_TRY(remove_stages(set.control(), set.head()));
   return Stage::open(set, id);
 }
 
@@ -37,7 +38,9 @@ Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const Writ
   NB_TRY_ASSIGN(RecoveryReport recovered, recover(set, lock, clock, go_on));
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
   NB_TRY_ASSIGN(Stage stage, open_stage(set, id));
+  const bool numbers_last = knows_inodes(set.control());
   std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}, std::move(recovered.conflicts)});
+  state->numbers_last = numbers_last;
   return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
 }
 
@@ -65,6 +68,18 @@ Status Transaction::finish_staged_directory(std::uint64_t slot, const RelPath& b
   return m_state->stage.closing.append(encode(StagedDirectory{slot, below_slot, mode & 07777U, mtime}));
 }
 
+namespace {
+
+void forget_number(OpenUp& op) { op.directory.inode = 0; }
+void forget_number(Remove& op) { op.removed.inode = 0; }
+void forget_number(SetMetadata& op) { op.target.inode = 0; }
+void forget_number(Place& op) {
+  op.staged.inode = 0;
+  if (op.replaced) op.replaced->inode = 0;
+}
+
+}  // namespace
+
 Status Transaction::add(const JournalOp& op) {
   Stage& stage = m_state->stage;
   if (const auto* metadata = std::get_if<SetMetadata>(&op)) {
@@ -72,6 +87,7 @@ Status Transaction::add(const JournalOp& op) {
     if (metadata->target.type == fs::FileType::directory) return add_end(*metadata);
   }
   JournalOp adjusted = op;
+  if (!m_state->numbers_last) std::visit([](auto& each) { forget_number(each); }, adjusted);
   if (auto* opener = std::get_if<OpenUp>(&adjusted)) {
     if ((opener->old_mode & 0700U) == 0700U) return {};
     opener->new_mode |= 0700U;
@@ -85,7 +101,9 @@ Status Transaction::add(const JournalOp& op) {
 }
 
 Status Transaction::add_end(const SetMetadata& op) {
-  const Bytes encoded = encode(JournalOp(op));
+  SetMetadata adjusted = op;
+  if (!m_state->numbers_last) forget_number(adjusted);
+  const Bytes encoded = encode(JournalOp(adjusted));
   NB_TRY(decode_journal_op(encoded));
   if (op.before == op.after) ++m_state->stage.idle_ends;
   return m_state->stage.ends.append(encoded);
@@ -133,7 +151,7 @@ Status Transaction::clean_up() {
   }
   // FUSE and NFS keep the name of a file that is open, and its directory with it.
   m_state->stage = Stage{};
-  NB_TRY(remove_stages(set.control()));
+  NB_TRY(remove_stages(set.control(), set.head()));
   if (set.format().lifetime == Lifetime::permanent) return {};
   const Status removed = set.remove_control();
   // What somebody else put in the way is kept for them.

@@ -44,7 +44,7 @@ Status remove_stage(fs::Directory& stages, const std::string& name) {
   return unless_gone(stages.remove_directory(name));
 }
 
-Status remove_stages(fs::Directory& control) {
+Status remove_stages(fs::Directory& control, const Head& head) {
   NB_TRY(remove_if_there(control, k_journal_new_name));
   NB_TRY(remove_if_there(control, k_head_new_name));
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, open_if_there(control, k_stages_name));
@@ -52,9 +52,13 @@ Status remove_stages(fs::Directory& control) {
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, stages->list());
   Status result;
   for (const fs::NamedType& entry : entries) {
-    // One that cannot be removed now (an immutable file in it) must not keep the others.
+    // One that cannot be removed now (an immutable file in it) must not keep the others. It loses its name: once head has
+    // forgotten the transaction, what lies in it would pass for that of a commit whose journal is gone.
     Status removed = entry.type == fs::FileType::directory ? remove_stage(*stages, entry.name)
                                                            : stages->remove_file(entry.name);
+    if (!removed && is_committed(head, entry.name)) {
+      static_cast<void>(stages->rename(entry.name, *stages, entry.name + ".rest", fs::RenameMode::no_replace));
+    }
     if (result && !removed) result = std::move(removed);
   }
   NB_FAILPOINT("txn.cleanup.done");

@@ -38,9 +38,12 @@ Status take_back(const Undoing& at, const fs::Stat& live, const std::optional<fs
 // First: afterwards new/<slot> is there if the new file still exists at all.
 Status restore_staged(const Undoing& at, const Place& op, const std::optional<fs::Stat>& old, ApplyContext& context) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> staged, find_name(context.fresh, at.slot_name));
-  if (staged) return {};
+  const bool may_be_half_moved = !op.replaced && op.staged.type != FileType::directory;
+  if (staged && !may_be_half_moved) return {};
   NB_TRY_ASSIGN(const std::optional<fs::Stat> live, find_name(*at.parent, at.name));
   if (!live) return {};
+  // A move that is made of a link and an unlink was cut off between them, one way or the other.
+  if (staged) return same_inode(*live, *staged) ? at.parent->remove_file(at.name) : Status();
   if (matches(*live, op.staged)) return take_back(at, *live, old, context);
   // Changed or replaced by someone else since it was placed.
   return context.conflicts.take(*at.parent, at.name, at.slot, at.path);
@@ -59,7 +62,11 @@ Status restore_old(const Undoing& at, ApplyContext& context) {
   if (!live) return move_old(at, *old, RenameMode::no_replace, context);
   if (same_inode(*live, *old)) return context.old.remove_file(at.slot_name);
   NB_TRY_ASSIGN(const std::optional<fs::Stat> staged, find_name(context.fresh, at.slot_name));
-  if (staged && same_inode(*live, *staged)) return move_old(at, *old, RenameMode::replace, context);
+  if (staged && same_inode(*live, *staged)) {
+    if (old->type != FileType::directory) return move_old(at, *old, RenameMode::replace, context);
+    NB_TRY(at.parent->remove_file(at.name));
+    return move_old(at, *old, RenameMode::no_replace, context);
+  }
   NB_TRY(context.conflicts.take(*at.parent, at.name, at.slot, at.path));
   return move_old(at, *old, RenameMode::no_replace, context);
 }

@@ -4,9 +4,11 @@
 // old one or the new one, to the last mode bit.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <functional>
 
 #include "fs/sim_directory.hpp"
 #include "tree.hpp"
+#include "txn/journal.hpp"
 #include "txn/past_tree.hpp"
 
 namespace nb::txn::test {
@@ -26,6 +28,12 @@ std::vector<CrashChoice> choices(std::uint64_t salt) {
   std::vector<CrashChoice> all{CrashChoice::lose_all(), CrashChoice::keep_all()};
   for (std::uint64_t i = 0; i < seeds(); ++i) all.push_back(CrashChoice::random(salt * 1000 + i));
   return all;
+}
+
+bool needs_recovery(const SimFileSystem& disk) {
+  const auto set = FileSet::open(disk.root());
+  REQUIRE(set);
+  return (*set)->needs_recovery().value() || (*set)->control().stat_at(k_journal_name).has_value();
 }
 
 struct Scenario {
@@ -103,6 +111,17 @@ fs::SimOptions without_reports() {
   return options;
 }
 
+fs::SimOptions without_lasting_numbers() {
+  fs::SimOptions options;
+  options.numbers_last = false;
+  return options;
+}
+fs::SimOptions with_moves_in_two_steps() {
+  fs::SimOptions options;
+  options.moves_at_once = false;
+  return options;
+}
+
 void crash_everywhere(const fs::SimOptions& options) {
   const Scenario scenario(options);
   const std::uint64_t length = scenario.length();
@@ -125,6 +144,51 @@ TEST_CASE("a crash at any operation leaves the old or the new tree", "[txn][cras
 TEST_CASE("a crash at any operation, as an ordinary user", "[txn][crash]") { crash_everywhere(as_user()); }
 TEST_CASE("a crash at any operation, without hard links", "[txn][crash]") { crash_everywhere(without_links()); }
 TEST_CASE("a crash at any operation, without syncfs errors", "[txn][crash]") { crash_everywhere(without_reports()); }
+TEST_CASE("a crash at any operation, where inode numbers do not last", "[txn][crash]") {
+  crash_everywhere(without_lasting_numbers());
+}
+
+// Of a process: a disk that keeps the second half of such a move without the first would lose files whatever we do.
+TEST_CASE("a kill at any operation, where a move is a link and a removal", "[txn][crash]") {
+  const Scenario scenario(with_moves_in_two_steps());
+  const std::uint64_t length = scenario.length();
+  for (std::uint64_t n = 1; n <= length; ++n) {
+    SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
+    disk.die_at(n);
+    static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
+    for (std::uint64_t m = 1;; ++m) {
+      SimFileSystem left = disk.after_crash(CrashChoice::keep_all());
+      left.die_at(m);
+      const bool finished = recover_at(left.root()).has_value();
+      left = left.after_crash(CrashChoice::keep_all());
+      std::string verdict = scenario.judge(left, false);
+      if (verdict.empty() && finished) verdict = scenario.judge_rerun(left);
+      if (!verdict.empty()) FAIL("operation " << n << ", recovery operation " << m << ": " << verdict);
+      if (finished) break;
+    }
+  }
+}
+
+TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][crash]") {
+  const Scenario scenario(plain());
+  const std::uint64_t length = scenario.length();
+  for (std::uint64_t n = 1; n <= length; ++n) {
+    for (std::uint64_t m = 1;; ++m) {
+      SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
+      disk.die_at(n);
+      static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
+      disk.go_on();
+      if (m == 1 && !needs_recovery(disk)) break;
+      disk.die_at(disk.operations() + m);
+      const bool finished = recover_at(disk.root()).has_value();
+      for (const CrashChoice& choice : {CrashChoice::lose_all(), CrashChoice::random(n * 1000 + m)}) {
+        const std::string verdict = scenario.judge(disk.after_crash(choice), false);
+        if (!verdict.empty()) FAIL("operation " << n << ", recovery operation " << m << ": " << verdict);
+      }
+      if (finished) break;
+    }
+  }
+}
 
 // Recoveries interrupted at each of their operations.
 void crash_recovery(const Scenario& scenario, const SimFileSystem& broken, std::uint64_t salt) {
@@ -157,7 +221,8 @@ TEST_CASE("a crash at any operation of a recovery is recovered from", "[txn][cra
 // The target that cannot be changed appears after the commit point, so that the run has to go back.
 void forbid_at_commit_point(SimFileSystem& disk, const std::string& path) {
   disk.on_operation([&disk, path](const fs::SimEvent& event) mutable {
-    if (event.kind == SimOperation::rename && event.new_path == ".nbackup/journal") disk.set_immutable(path);
+    const bool moves = event.kind == SimOperation::rename || event.kind == SimOperation::link;
+    if (moves && event.new_path == ".nbackup/journal") disk.set_immutable(path);
   });
 }
 
@@ -191,8 +256,8 @@ TEST_CASE("what cannot be applied is rolled back, whichever it is", "[txn][undo]
   }
 }
 
-TEST_CASE("a crash at any operation of a rollback leaves the old tree", "[txn][undo][crash]") {
-  const Scenario scenario(as_user());
+void crash_rollback(const fs::SimOptions& options, const std::function<std::vector<CrashChoice>(std::uint64_t)>& losses) {
+  const Scenario scenario(options);
   for (const std::string target : {"m", "r", "locked"}) {
     for (std::uint64_t n = 1;; ++n) {
       SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
@@ -200,7 +265,7 @@ TEST_CASE("a crash at any operation of a rollback leaves the old tree", "[txn][u
       forbid_at_commit_point(disk, target);
       const auto result = run(disk.root(), scenario.after, scenario.untouched, tx_id(2));
       REQUIRE(!result);
-      for (const CrashChoice& choice : choices(n)) {
+      for (const CrashChoice& choice : losses(n)) {
         SimFileSystem left = disk.after_crash(choice);
         std::string verdict = scenario.judge(left, false);
         // The obstacle may still be there, and then there is nothing but the old tree.
@@ -214,6 +279,15 @@ TEST_CASE("a crash at any operation of a rollback leaves the old tree", "[txn][u
       if (result.error().code == Errc::rolled_back) break;
     }
   }
+}
+
+TEST_CASE("a crash at any operation of a rollback leaves the old tree", "[txn][undo][crash]") {
+  crash_rollback(as_user(), choices);
+}
+TEST_CASE("a kill at any operation of a rollback, where a move is a link and a removal", "[txn][undo][crash]") {
+  fs::SimOptions options = with_moves_in_two_steps();
+  options.enforce_modes = true;
+  crash_rollback(options, [](std::uint64_t) { return std::vector<CrashChoice>{CrashChoice::keep_all()}; });
 }
 
 // If a kind of sync could be left out and nobody noticed, these tests would be worth nothing.

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others do at the destination, or own there, while or before a run: nothing of theirs is lost without a word."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import options as opt
+from support.crash import wait_stopped
+from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running
+
+
+class Others(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+        self.source.mkdir()
+        (self.source / "stays").write_text("stays")
+
+    def go_on(self, run: Running) -> None:
+        run.kill(signal.SIGCONT)
+
+
+class Added(Others):
+    """To a directory that is to go as a whole, after it was looked at."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.sink / "goes/deep").mkdir(parents=True)
+        (self.sink / "goes/deep/old").write_text("old")
+        (self.sink / "stays").write_text("before")
+
+    def pull(self) -> Running:
+        run = self.world.spawn("pull", "--delete", *self.world.carrier_options("libssh"), f"nbtest:{self.source}/",
+                               self.sink, failpoint="session.sink.planned=stop@1")
+        self.assertTrue(wait_stopped(run.process.pid))
+        return run
+
+    def test_nothing_is_done_and_the_next_run_does_it(self) -> None:
+        for change in ("goes/new", "goes/deep/new", "goes/deep/old"):
+            with self.subTest(change=change):
+                run = self.pull()
+                (self.sink / change).write_text("written meanwhile")
+                self.go_on(run)
+                outcome = run.wait()
+                self.assertEqual(outcome.code, 11, outcome.text)
+                self.assertIn(b"goes/ at the destination, which was to be deleted", outcome.stderr)
+                self.assertEqual((self.sink / change).read_text(), "written meanwhile")
+                self.assertEqual((self.sink / "stays").read_text(), "before")
+        self.run_ok("pull", "--delete", *self.world.carrier_options("libssh"), f"nbtest:{self.source}/", self.sink)
+        self.assert_same_tree(self.source, self.sink)
+
+    def test_where_a_file_comes(self) -> None:
+        (self.source / "goes").write_text("a file now")
+        run = self.pull()
+        (self.sink / "goes/new").write_text("written meanwhile")
+        self.go_on(run)
+        self.assertEqual(run.wait().code, 11)
+        self.assertEqual((self.sink / "goes/new").read_text(), "written meanwhile")
+
+    def test_gone_by_itself(self) -> None:
+        run = self.pull()
+        (self.sink / "goes").rename(self.dir / "elsewhere")
+        self.go_on(run)
+        outcome = run.wait()
+        self.assertEqual(outcome.code, 0, outcome.text)
+        self.assert_same_tree(self.source, self.sink)
+
+
+class Owned(Others):
+    def test_a_directory_of_another_user_stays(self) -> None:
+        """Moving it would need its own permission: such a push was undone each time."""
+        self.need_root()
+        for path in (self.dir, self.source, self.source / "stays"):
+            os.chown(path, PLAIN_UID, PLAIN_GID)
+        push = ("push", "--delete", f"{self.source}/", self.sink)
+        self.run_ok(*push, user=PLAIN_USER)
+        (self.sink / "mine/theirs").mkdir(parents=True)
+        (self.sink / "mine/theirs/file").write_text("root's")
+        (self.sink / "mine/also").write_text("goes")
+        for path in (self.sink / "mine", self.sink / "mine/also"):
+            os.chown(path, PLAIN_UID, PLAIN_GID)
+        (self.source / "stays").write_text("changed")
+        outcome = self.run_code(opt.PARTIAL, *push, user=PLAIN_USER)
+        self.assertIn(b"delete mine/theirs/: it belongs to another user", outcome.stderr)
+        self.assertEqual((self.sink / "stays").read_text(), "changed")
+        self.assertEqual((self.sink / "mine/theirs/file").read_text(), "root's")
+        self.assertFalse((self.sink / "mine/also").exists())
+
+
+class Immutable(Others):
+    def test_trash_that_cannot_be_emptied(self) -> None:
+        """It is no trace of a lost journal, however many commits come after it."""
+        self.need_root()
+        push = ("push", "--delete", "--no-history", f"{self.source}/", self.sink)
+        (self.source / "goes/deep").mkdir(parents=True)
+        (self.source / "goes/deep/file").write_text("immutable at the destination")
+        self.run_ok(*push)
+        victim = self.sink / "goes/deep/file"
+        inode = victim.stat().st_ino
+        subprocess.run(["chattr", "+i", str(victim)], check=True)
+        try:
+            (self.source / "goes/deep/file").unlink()
+            (self.source / "goes/deep").rmdir()
+            (self.source / "goes").rmdir()
+            for number in range(66):
+                (self.source / "stays").write_text(f"{number}")
+                self.run_ok(*push)
+        finally:
+            for path in self.sink.rglob("*"):
+                if path.is_file() and path.stat().st_ino == inode:
+                    subprocess.run(["chattr", "-i", str(path)], check=True)
+        self.assertNotEqual(os.listdir(self.sink / ".nbackup/tx"), [])
+        (self.source / "stays").write_text("last")
+        self.run_ok(*push)
+        self.assertEqual(os.listdir(self.sink / ".nbackup/tx"), [])
+
+
+class Waiting(Others):
+    def test_for_a_run_that_takes_its_set_with_it(self) -> None:
+        (self.source / "more").write_text("more")
+        self.sink.mkdir()
+        options = self.world.carrier_options("libssh")
+        first = self.world.spawn("pull", *options, f"nbtest:{self.source}/stays", f"{self.sink}/",
+                                 failpoint="session.sink.planned=stop@1")
+        self.assertTrue(wait_stopped(first.process.pid))
+        second = self.world.spawn("pull", "--wait=60", *options, f"nbtest:{self.source}/more", f"{self.sink}/")
+        second.wait_for_message(b"waiting for the file set")
+        self.go_on(first)
+        for run in (first, second):
+            outcome = run.wait()
+            self.assertEqual(outcome.code, 0, outcome.text)
+        self.assertEqual(sorted(os.listdir(self.sink)), ["more", "stays"])
+
+
+if __name__ == "__main__":
+    unittest.main()
