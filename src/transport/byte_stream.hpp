@@ -43,8 +43,8 @@ class ByteStream {
   virtual Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds inactivity) = 0;
 
   // All of `data`, perhaps only into a bounded buffer; blocks while the other side does not take it. Errc::timeout
-  // when it took nothing for the time set at opening (part of `data` may have gone out), Errc::connection_lost as for
-  // read().
+  // when it took nothing, and nothing of it was received either, for the time set at opening (part of `data` may have
+  // gone out); Errc::connection_lost as for read().
   virtual Status write(ByteView data) = 0;
 
   // Half-close: the peer reads 0 after everything written. Called by the writing thread; a second call does nothing.

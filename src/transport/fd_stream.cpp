@@ -19,6 +19,8 @@
 namespace nb::transport {
 namespace {
 
+using SteadyClock = std::chrono::steady_clock;
+
 constexpr int k_pipe_bytes = 1 << 20;
 
 enum class FdKind : std::uint8_t { socket, other };
@@ -66,10 +68,13 @@ class FdStream final : public ByteStream {
  private:
   Result<std::size_t> write_some(ByteView data);
   Status wait(int fd, short events, Deadline deadline, const char* operation) const;
+  Status wait_until_taken();
 
   FdStreamOptions m_options;
   Fd m_wake;
   std::atomic<bool> m_closed{false};
+  // When the peer last took something, or said something; or a write began.
+  std::atomic<SteadyClock::time_point> m_alive{SteadyClock::now()};
   bool m_finished = false;  // guarded by m_out.mutex
   Side m_in;
   Side m_out;
@@ -103,6 +108,7 @@ Result<std::size_t> FdStream::read(std::span<std::byte> out, std::chrono::millis
   while (true) {
     if (m_closed) return lost("read", 0);
     const ssize_t n = ::read(m_in.fd.get(), out.data(), out.size());
+    if (n > 0) m_alive = SteadyClock::now();
     if (n >= 0) return static_cast<std::size_t>(n);
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return lost("read", errno);
@@ -123,18 +129,27 @@ Result<std::size_t> FdStream::write_some(ByteView data) {
   }
 }
 
+// A peer that says something is there, however long it takes nothing: it may be busy with what it was sent before.
+Status FdStream::wait_until_taken() {
+  while (true) {
+    const SteadyClock::time_point alive = m_alive;
+    const Status ready = wait(m_out.fd.get(), POLLOUT, deadline_after(m_options.write_inactivity, alive), "write");
+    if (ready || ready.error().code != Errc::timeout || m_alive.load() == alive) return ready;
+  }
+}
+
 Status FdStream::write(ByteView data) {
   const std::lock_guard lock(m_out.mutex);
-  Deadline deadline = deadline_after(m_options.write_inactivity);
+  m_alive = SteadyClock::now();
   while (!data.empty()) {
     if (m_closed) return lost("write", 0);
     if (m_finished) return fail(Errc::internal, "write after finish_writing");
     NB_TRY_ASSIGN(const std::size_t count, write_some(data));
     data = data.subspan(count);
     if (count != 0) {
-      deadline = deadline_after(m_options.write_inactivity);
+      m_alive = SteadyClock::now();
     } else {
-      NB_TRY(wait(m_out.fd.get(), POLLOUT, deadline, "write"));
+      NB_TRY(wait_until_taken());
     }
   }
   return {};

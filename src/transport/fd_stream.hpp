@@ -14,7 +14,7 @@
 namespace nb::transport {
 
 struct FdStreamOptions {
-  std::chrono::milliseconds write_inactivity{0};  // zero: wait for ever
+  std::chrono::milliseconds write_inactivity{0};  // nothing taken and nothing read for so long; zero: wait for ever
   std::string description = "descriptors";
 };
 

@@ -65,6 +65,7 @@ std::size_t LibsshStream::take(ByteView data) {
     taken += count;
   }
   m_stalled = taken < data.size();
+  if (taken > 0) m_alive = std::chrono::steady_clock::now();
   m_readable.notify_one();
   return taken;
 }
@@ -283,6 +284,7 @@ LibsshStream::Pumped LibsshStream::pump_in() {
     lock.lock();
     if (got > 0) {
       m_in.commit(static_cast<std::size_t>(got));
+      m_alive = std::chrono::steady_clock::now();
       result = Pumped::something;
     } else {
       m_stalled = false;  // 0: the buffer is empty; negative: end of file behind it, or an error that the loop sees

@@ -76,15 +76,25 @@ Status LibsshStream::write_state() const {
   return {};
 }
 
+// False when the peer has taken nothing, and said nothing, for too long.
+bool LibsshStream::wait_until_writable(Lock& lock) {
+  const auto ready = [this] { return writable(); };
+  m_alive = std::chrono::steady_clock::now();
+  while (true) {
+    const Deadline deadline = deadline_after(m_options.write_inactivity, m_alive);
+    if (!deadline) {
+      m_writable.wait(lock, ready);
+      return true;
+    }
+    if (m_writable.wait_until(lock, *deadline, ready)) return true;
+    if (deadline == deadline_after(m_options.write_inactivity, m_alive)) return false;
+  }
+}
+
 Status LibsshStream::write(ByteView data) {
   Lock lock(m_mutex);
-  const auto ready = [this] { return writable(); };
   while (!data.empty()) {
-    if (m_options.write_inactivity <= std::chrono::milliseconds::zero()) {
-      m_writable.wait(lock, ready);
-    } else if (!m_writable.wait_for(lock, m_options.write_inactivity, ready)) {
-      return fail(Errc::timeout, "write to " + m_address);
-    }
+    if (!wait_until_writable(lock)) return fail(Errc::timeout, "write to " + m_address);
     NB_TRY(write_state());
     const auto region = m_out.free_region();
     const std::size_t count = std::min(region.size(), data.size());

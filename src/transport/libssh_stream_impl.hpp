@@ -67,6 +67,7 @@ class LibsshStream final : public LibsshByteStream {
   [[nodiscard]] bool readable() const { return !m_in.empty() || m_closed || m_failed || at_eof(); }
   [[nodiscard]] bool writable() const { return m_out.room() > 0 || m_closed || m_failed || m_remote_closed; }
   [[nodiscard]] Status write_state() const;
+  bool wait_until_writable(Lock& lock);
   void wake_owner();
 
   // Owner's side.
@@ -119,6 +120,7 @@ class LibsshStream final : public LibsshByteStream {
   bool m_closed = false;  // close_now()
   bool m_remote_eof = false;
   bool m_remote_closed = false;
+  std::chrono::steady_clock::time_point m_alive;  // when the peer last said something, or a wait of write() began
   bool m_owner_done = false;
   std::optional<Error> m_failed;
   PeerEnd m_end;

@@ -23,9 +23,9 @@ int left_ms(const Deadline& deadline) {
 
 }  // namespace
 
-Deadline deadline_after(std::chrono::milliseconds limit) {
+Deadline deadline_after(std::chrono::milliseconds limit, std::chrono::steady_clock::time_point since) {
   if (limit <= std::chrono::milliseconds::zero()) return std::nullopt;
-  return std::chrono::steady_clock::now() + limit;
+  return since + limit;
 }
 
 Result<Wake> wait_for(int fd, short events, int wake_fd, Deadline deadline) {

@@ -14,8 +14,9 @@ namespace nb::transport {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-// Now plus `limit`; no deadline for zero.
-Deadline deadline_after(std::chrono::milliseconds limit);
+// `limit` after `since`; no deadline for zero.
+Deadline deadline_after(std::chrono::milliseconds limit,
+                        std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now());
 
 enum class Wake : std::uint8_t { ready, interrupted, timed_out };
 

@@ -95,6 +95,25 @@ TEST_CASE("a peer that takes nothing is a timeout of write", "[transport]") {
   CHECK(written.error().code == Errc::timeout);
 }
 
+TEST_CASE("a peer that takes nothing and says something is waited for", "[transport]") {
+  const std::string kind = GENERATE(as<std::string>{}, "process", "libssh");
+  CAPTURE(kind);
+  const std::string busy = "i=0; while [ $i -lt 30 ]; do echo; sleep 0.1; i=$((i+1)); done; exec cat > /dev/null";
+  EchoRig rig = make_echo(kind, 1s, busy);
+  std::byte first{};
+  REQUIRE(rig.stream->read({&first, 1}, 20s) == 1U);
+  Result<Bytes> rest;
+  std::jthread reader([&] { rest = read_all(*rig.stream); });
+  const Status written = rig.stream->write(Bytes(k_large));
+  const Status finished = rig.stream->finish_writing();
+  reader.join();
+  INFO((written ? std::string() : written.error().message()));
+  CHECK(written.has_value());
+  CHECK(finished.has_value());
+  REQUIRE(rest.has_value());
+  CHECK(rest->size() == 29);
+}
+
 TEST_CASE("close_now wakes a blocked read", "[transport]") {
   const std::string kind = NB_KINDS;
   CAPTURE(kind);

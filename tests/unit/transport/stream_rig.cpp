@@ -94,18 +94,18 @@ transport::LibsshOptions libssh_options(const PrivateSshd& server, const std::st
   return options;
 }
 
-EchoRig make_echo(const std::string& kind, std::chrono::milliseconds write_inactivity) {
+EchoRig make_echo(const std::string& kind, std::chrono::milliseconds write_inactivity, const std::string& command) {
   EchoRig rig;
   if (kind == "pipes") return over_pipes({write_inactivity, kind});
   if (kind == "socket") return over_socket({write_inactivity, kind});
   if (kind == "process") {
     transport::ProcessOptions options;
-    options.argv = {"cat"};
+    options.argv = {"sh", "-c", command};
     options.write_inactivity = write_inactivity;
     rig.stream = require(transport::open_process_stream(std::move(options)));
     return rig;
   }
-  transport::LibsshOptions options = libssh_options(shared_sshd(), "cat");
+  transport::LibsshOptions options = libssh_options(shared_sshd(), command);
   options.write_inactivity = write_inactivity;
   rig.stream = require(transport::open_libssh_stream(std::move(options)));
   return rig;

@@ -23,8 +23,9 @@ struct EchoRig {
   std::unique_ptr<transport::ByteStream> stream;
 };
 
-// `kind`: "socket", "pipes", "process" or "libssh". A failure fails the test case.
-EchoRig make_echo(const std::string& kind, std::chrono::milliseconds write_inactivity = {});
+// `kind`: "socket", "pipes", "process" or "libssh". A failure fails the test case. `command` is what the last two run.
+EchoRig make_echo(const std::string& kind, std::chrono::milliseconds write_inactivity = {},
+                  const std::string& command = "cat");
 
 // A pattern of `size` bytes that no shift or swap of pieces leaves the same.
 Bytes pattern(std::size_t size);
