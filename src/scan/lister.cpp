@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 constexpr std::size_t k_attribute_overhead_bytes = 16;  // at most, of their encoding
 
+Status check(const GoOn& go_on) { return !go_on || go_on() ? Status{} : fail(Errc::interrupted, ""); }
+
 // The target of a symlink that is kept as a file (fs/kept_metadata.hpp).
 Result<std::string> kept_target(const fs::Directory& directory, const std::string& name, std::uint64_t size) {
   NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
@@ -75,7 +77,7 @@ Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat
   }
   NB_TRY_ASSIGN(const auto file, directory.open_file(name, fs::OpenMode::read));
   const WallTime began = memory != nullptr ? memory->begin(*file, stat) : WallTime{};
-  NB_TRY_ASSIGN(const hash::Digest digest, content_digest(*file, stat.size, *m_options.secret));
+  NB_TRY_ASSIGN(const hash::Digest digest, content_digest(*file, stat.size, *m_options.secret, m_options.go_on));
   if (memory == nullptr) return digest;
   NB_TRY_ASSIGN(const fs::Stat after, file->stat());
   if (fs::is_same_state(stat, after)) memory->record(*file, {after, digest, began}, *m_options.secret);
@@ -120,9 +122,14 @@ void Lister::add_named(Reading& reading, std::string_view name) {
   reading.out.stats.push_back(*stat);
 }
 
-void Lister::add_each(Reading& reading, const std::vector<fs::NamedType>& names) {
+// What is missed because of an interrupt says nothing of the files.
+Status Lister::add_each(Reading& reading, const std::vector<fs::NamedType>& names) {
   reading.out.stats.reserve(names.size());
-  for (const fs::NamedType& item : names) add_named(reading, item.name);
+  for (const fs::NamedType& item : names) {
+    add_named(reading, item.name);
+    NB_TRY(check(m_options.go_on));
+  }
+  return {};
 }
 
 // Leaves in `names` what was looked at with success, and puts what was seen into out.stats.
@@ -199,7 +206,7 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptA
   if (m_options.bare != nullptr && m_options.compare == Compare::stat) {
     add_remembered(reading, std::move(names));
   } else {
-    add_each(reading, names);
+    NB_TRY(add_each(reading, names));
   }
   return std::move(out);
 }
@@ -267,7 +274,8 @@ void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Ent
   hasher.update(encoded);
 }
 
-Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret) {
+Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
+                                    const GoOn& go_on) {
   hash::FileHasher hasher(secret);
   std::vector<std::byte> buffer(k_read_bytes);
   file.expect_sequential_read();
@@ -276,9 +284,9 @@ Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const ha
         hasher.update_zeros(hole.length);
         return {};
       },
-      [&hasher](std::uint64_t, ByteView bytes) -> Status {
+      [&](std::uint64_t, ByteView bytes) {
         hasher.update(bytes);
-        return {};
+        return check(go_on);
       }};
   NB_TRY(fs::read_through(file, size, buffer, visitor));
   return hasher.finish();

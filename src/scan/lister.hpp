@@ -27,6 +27,9 @@ enum class MetadataView : std::uint8_t {
 };
 enum class Compare : std::uint8_t { stat, content };
 
+// Asked every now and then while contents are read; false: no longer, Errc::interrupted.
+using GoOn = std::function<bool()>;
+
 struct ListerOptions {
   MetadataView view = MetadataView::plain;
   Compare compare = Compare::stat;        // content: every regular file is read and hashed
@@ -34,6 +37,7 @@ struct ListerOptions {
   const hash::Secret* secret = nullptr;   // outlives the lister
   DigestMemory* digests = nullptr;        // none: every content is read; outlives the lister
   BareMemory* bare = nullptr;             // none: every file is asked for attributes; outlives the lister
+  GoOn go_on = {};                        // none: always
 };
 
 struct Listed {
@@ -54,8 +58,8 @@ class Lister {
   // Of names that are there and not excluded: not to be listed, because another source has them. Such a name is no
   // member of a group of hard links.
   using Hides = std::function<bool(const fs::NamedType&)>;
-  // The whole directory. An error means that it could not be listed at all. `aside`: what is kept beside this tree, or
-  // null.
+  // The whole directory. An error means that it could not be listed at all; Errc::interrupted, not to its end. `aside`:
+  // what is kept beside this tree, or null.
   Result<Listed> read(fs::Directory& directory, const RelPath& path, KeptAside* aside = nullptr,
                       const Hides& hides = {});
   // One name of it; nothing if it is not there. Filters do not apply: the user named it.
@@ -79,7 +83,7 @@ class Lister {
   // Takes out what is not listed.
   void choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const;
   // Each name is looked at and filled in before the next.
-  void add_each(Reading& reading, const std::vector<fs::NamedType>& names);
+  Status add_each(Reading& reading, const std::vector<fs::NamedType>& names);
   // All names are looked at first, so that what is remembered of the directory can be asked.
   void add_remembered(Reading& reading, std::vector<fs::NamedType> names);
   static void look_at(Reading& reading, std::vector<fs::NamedType>& names);
@@ -110,7 +114,8 @@ hash::Digest listing_digest(const std::optional<fs::Metadata>& own, const std::v
 hash::FileHasher begin_listing_digest(const std::optional<fs::Metadata>& own, const hash::Secret& secret);
 void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Entry>& entries);
 
-// Reads a whole file front to back and hashes it; holes are not read.
-Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret);
+// Reads a whole file front to back and hashes it; holes are not read. `go_on` may be empty.
+Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
+                                    const GoOn& go_on = {});
 
 }  // namespace nb::scan

@@ -17,6 +17,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler
 void request_interrupt() { g_requested.store(true); }
 
 bool interrupt_requested() { return g_requested.load() && g_shields.load() == 0; }
+bool may_go_on() { return !interrupt_requested(); }
 
 InterruptShield::InterruptShield() { ++g_shields; }
 InterruptShield::~InterruptShield() { --g_shields; }

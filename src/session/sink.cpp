@@ -47,7 +47,7 @@ scan::ListerOptions Sink::lister_options(Clock& clock) {
     bare = &m_bare.emplace([this] { return m_bases->store(); }, clock);
   }
   return {scan::MetadataView::kept, compares(), m_options.rules,
-          m_options.secret, verifies ? nullptr : m_options.digests, bare};
+          m_options.secret, verifies ? nullptr : m_options.digests, bare, may_go_on};
 }
 
 Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter, Clock& clock)
@@ -226,7 +226,7 @@ Status Sink::commit() {
   std::optional<InterruptShield> shield;
   txn::CommitOptions options;
   options.wait_readers = m_options.wait_readers;
-  options.go_on = [] { return !interrupt_requested(); };
+  options.go_on = may_go_on;
   options.on_phase = [this](txn::CommitPhase phase) { m_reporter.phase(phase_of(phase)); };
   options.on_commit_point = [&shield] { shield.emplace(); };
   options.keep_history = !has(wire::k_flag_no_history);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
+#include "session/interrupt.hpp"
 #include "txn/locate.hpp"
 
 namespace nb::session {
@@ -245,6 +246,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
     directory.reply = wire::ReplyKind::same;
     return false;
   };
+  if (interrupt_requested()) return fail(Errc::interrupted, "");
   if (!listed) {
     NB_TRY(give_up(directory, {Errc::unreadable, listed.error().sys_errno, {}}));
     return leave();

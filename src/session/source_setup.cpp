@@ -68,8 +68,6 @@ void HeldSets::release(const txn::Uuid& set) {
   }
 }
 
-bool may_go_on() { return !interrupt_requested(); }
-
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock) {
   NB_TRY_ASSIGN(const bool needed, set.needs_recovery());
   if (!needed) return {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "session/interrupt.hpp"
 #include "session/known_damage.hpp"
 #include "session/source_tree.hpp"
 #include "txn/lock.hpp"
@@ -35,9 +36,6 @@ struct SourceSetup {
   std::uint64_t generation = 0;  // of the first set: the one that is read; 0 without one
   SourceTree tree;               // may read through the sets
 };
-
-// What every wait for a lock asks (txn::GoOn).
-bool may_go_on();
 
 // A commit that was cut off must be finished before anybody reads: half of each generation is what nobody asked for.
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock);

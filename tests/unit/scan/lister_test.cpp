@@ -28,6 +28,22 @@ TEST_CASE("a target that is kept as a file is read whole, however little one rea
   CHECK(listed.entries[0].target == "somewhere/else");
 }
 
+TEST_CASE("reading contents ends when the run is to end", "[scan]") {
+  fs::SimFileSystem disk;
+  const auto root = disk.root();
+  put(*root, "a", "content");
+  put(*root, "b", "content");
+  const auto secret = hash::Secret::from_bytes(Bytes(hash::k_secret_bytes, std::byte{1}), Errc::io).value();
+  int asked = 0;
+  const GoOn never = [&asked] { return ++asked > 1'000; };
+  const auto listed = Lister({.compare = Compare::content, .secret = &secret, .go_on = never}).read(*root, RelPath());
+  REQUIRE_FALSE(listed.has_value());
+  CHECK(listed.error().code == Errc::interrupted);
+  const auto file = root->open_file("a", fs::OpenMode::read).value();
+  CHECK(content_digest(*file, 7, secret, never).error().code == Errc::interrupted);
+  CHECK(content_digest(*file, 7, secret).has_value());
+}
+
 TEST_CASE("what belongs to a file set is not listed at any depth", "[scan]") {
   fs::SimFileSystem disk;
   const auto root = disk.root();
