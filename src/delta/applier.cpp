@@ -14,6 +14,11 @@ constexpr std::uint64_t k_writeback_bytes = std::uint64_t{8} << 20;
 constexpr std::size_t k_buffer_bytes = std::size_t{256} * 1024;
 constexpr std::array<std::byte, k_block_bytes> k_zeros{};
 
+// What cannot be read of the basis is as bad as what is not there any more: the content can still be had whole.
+tl::unexpected<Error> useless(const Error& error) {
+  return fail(Errc::changed, "basis: " + error.context, error.sys_errno);
+}
+
 constexpr std::uint64_t round_down(std::uint64_t value) { return value - value % k_share_bytes; }
 
 }  // namespace
@@ -121,7 +126,9 @@ Status Applier::copy_shifted(std::uint64_t basis_offset, std::uint64_t length) {
 Status Applier::copy_range(std::uint64_t basis_offset, std::uint64_t length, Output output) {
   const std::uint64_t end = basis_offset + length;
   while (basis_offset < end) {
-    NB_TRY_ASSIGN(const std::optional<fs::Extent> data, m_options.basis->next_data(basis_offset));
+    const Result<std::optional<fs::Extent>> found = m_options.basis->next_data(basis_offset);
+    if (!found) return useless(found.error());
+    const std::optional<fs::Extent>& data = *found;
     const std::uint64_t data_begin = data ? std::clamp(data->offset, basis_offset, end) : end;
     const std::uint64_t hole_bytes = data_begin - basis_offset;
     if (hole_bytes > 0) {
@@ -144,10 +151,11 @@ const BlockSignature* Applier::trusted(std::uint64_t basis_offset, std::uint64_t
 
 Status Applier::read_basis(std::uint64_t offset, std::span<std::byte> out) {
   while (!out.empty()) {
-    NB_TRY_ASSIGN(const std::size_t got, m_options.basis->read_at(offset, out));
-    if (got == 0) return fail(Errc::changed, "read: the basis has become shorter");
-    offset += got;
-    out = out.subspan(got);
+    const Result<std::size_t> got = m_options.basis->read_at(offset, out);
+    if (!got) return useless(got.error());
+    if (*got == 0) return fail(Errc::changed, "read: the basis has become shorter");
+    offset += *got;
+    out = out.subspan(*got);
   }
   return {};
 }

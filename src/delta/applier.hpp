@@ -34,7 +34,7 @@ class Applier final : public DeltaSink {
   Applier(fs::File& output, SignatureBuilder& builder, ApplierOptions options);
 
   // Errc::protocol for a gap, an overlap, nothing, or a range outside of basis or content; then the content is void.
-  // Errc::changed if the basis is found to be shorter than it was.
+  // Errc::changed if the basis is found to be shorter than it was, or cannot be read.
   Status data(std::uint64_t offset, ByteView bytes) override;
   Status copy(std::uint64_t offset, std::uint64_t basis_offset, std::uint64_t length) override;
   Status hole(std::uint64_t offset, std::uint64_t length) override;

@@ -196,7 +196,10 @@ Status Mover::fill(const TakenFile& taken, fs::File& from, fs::File& to) {
     NB_TRY_ASSIGN(const fs::Stat after, from.stat());
     if (fs::is_same_state(after, taken.state)) return {};
     NB_TRY(to.set_size(taken.file.size));
-    NB_TRY_ASSIGN(made, scan::content_digest(to, taken.file.size, m_secret));
+    const auto read = scan::content_digest(to, taken.file.size, m_secret, may_go_on);
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
+    if (!read) return fail(Errc::changed, "read at the destination");
+    made = *read;
   } else {
     NB_TRY_ASSIGN(made, copy_content(from, to, taken.file.size));
   }

@@ -57,7 +57,7 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
       m_reporter(reporter),
       m_clock(clock),
       m_lister(lister_options(clock)),
-      m_stage_lister({scan::MetadataView::kept, compares(), nullptr, options.secret, nullptr, nullptr}),
+      m_stage_lister({scan::MetadataView::kept, scan::Compare::stat, nullptr, options.secret, nullptr, nullptr}),
       m_plan(*options.secret) {
   if (m_target.set != nullptr) {
     const auto use = commits() ? KeptBeside::Use::write : KeptBeside::Use::read;

@@ -148,6 +148,7 @@ class Sink {
   Status stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present, ExpectedFile file);
   Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                              const std::optional<txn::Ident>& replaced);
+  Result<std::optional<hash::Digest>> read_staged(fs::File& file, std::uint64_t size);
   Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
   RelPath stand_in(const RelPath& leader, const RelPath& path);
@@ -249,7 +250,8 @@ class Sink {
   KnownDamage m_damage;                  // where a scrub has found some
   std::optional<RememberedBare> m_bare;  // in m_bases, unless it came with the options
   scan::Lister m_lister;
-  scan::Lister m_stage_lister;        // without rules: what an interrupted run staged and this one excludes must go
+  // Without rules: what an interrupted run staged and this one excludes must go. Contents are read when they count.
+  scan::Lister m_stage_lister;
   std::optional<KeptBeside> m_beside; // of the set, where it lasts
   std::optional<Stager> m_stager;     // commit mode
   std::optional<Deletion> m_deletion;

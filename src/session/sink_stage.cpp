@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink, part seven: how an entry comes into the stage: as an interrupted run left it, taken from elsewhere in the set,
 // made at once, or by its content, which is wanted here.
+#include "session/interrupt.hpp"
 #include "session/sink.hpp"
 
 namespace nb::session {
@@ -71,6 +72,13 @@ RelPath Sink::stand_in(const RelPath& leader, const RelPath& path) {
   return *it->second;
 }
 
+// Of a staged file; nothing where it cannot be read: then its content is sent again.
+Result<std::optional<hash::Digest>> Sink::read_staged(fs::File& file, std::uint64_t size) {
+  const auto digest = scan::content_digest(file, size, *m_options.secret, may_go_on);
+  if (interrupt_requested()) return fail(Errc::interrupted, "");
+  return digest ? std::optional(*digest) : std::nullopt;
+}
+
 // A file of its own in the stage of an interrupted run, checked before use.
 Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                  const std::optional<txn::Ident>& replaced) {
@@ -88,12 +96,12 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   if (!file) return false;
   NB_TRY_ASSIGN(const fs::Stat stat, (*file)->stat());
   if (stat.size != entry.size || stat.links != 1) return false;
-  NB_TRY_ASSIGN(const hash::Digest digest, scan::content_digest(**file, entry.size, *m_options.secret));
+  NB_TRY_ASSIGN(const auto digest, read_staged(**file, entry.size));
   if (digest != record->digest) return false;
   NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
   m_result.resumed_bytes += entry.size;
   const ExpectedFile resumed{path, spot, true, replaced, shared, {}, 0, false, {}, false, false};
-  NB_TRY(staged(resumed, node, digest, entry.meta, entry.size));
+  NB_TRY(staged(resumed, node, *digest, entry.meta, entry.size));
   return true;
 }
 
@@ -120,8 +128,8 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
            record->mtime == entry.meta.mtime;
     if (good) {
       NB_TRY_ASSIGN(const auto file, dir->open_file(entry.name, fs::OpenMode::read));
-      NB_TRY_ASSIGN(const hash::Digest digest, scan::content_digest(*file, entry.size, *m_options.secret));
-      good = digest == record->digest && entry.content == digest;
+      NB_TRY_ASSIGN(const auto digest, read_staged(*file, entry.size));
+      good = digest && digest == record->digest && entry.content == digest;
       // It may resemble what the source has now.
       begun = !good && entry.size > hash::k_block_bytes;
     }

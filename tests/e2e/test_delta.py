@@ -74,6 +74,28 @@ class Delta(Case):
         self.image.write_bytes(self.rng.randbytes(MIB))
         self.assertGreater(self.run_counted("push")[0], MIB, "became large again")
 
+    def test_basis_and_stage_that_cannot_be_read(self) -> None:
+        """btrfs does not give back what does not fit its checksum: EIO, as of a bad sector."""
+        disk = loopfs.mounted_for(self, self.dir, "btrfs", 256)
+        pool = disk.mount / "pool"
+        self.run_ok("push", f"{self.source}/", pool)
+        disk.rot(self.image.read_bytes()[4 * MIB : 4 * MIB + 4096])
+        with self.assertRaises(OSError), open(pool / "image", "rb") as old:
+            old.read()
+        self.insert(0, 1000)
+        self.run_ok("push", f"{self.source}/", pool)
+        self.assert_same_tree(self.source, pool)
+        contents = {name: self.rng.randbytes(60_000) for name in ("f", "new/f")}
+        (self.source / "new").mkdir()
+        for name, content in contents.items():
+            (self.source / name).write_bytes(content)
+        dead = self.world.run("push", "-c", f"{self.source}/", pool, failpoint="session.sink.planned=error")
+        self.assertNotEqual(dead.code, 0)
+        for content in contents.values():
+            disk.rot(content[:4096])
+        self.run_ok("push", "-c", f"{self.source}/", pool)
+        self.assert_same_tree(self.source, pool)
+
     def test_without_manifest_the_basis_is_read(self) -> None:
         self.run_counted("push")
         for name in ("manifest.db", "manifest.db-wal", "manifest.db-shm"):
