@@ -200,7 +200,8 @@ Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover 
   directory.location.adopted = stat && stat->type == fs::FileType::directory;
   if (directory.location.adopted) {
     NB_TRY_ASSIGN(const auto node, dir->open_node(name));
-    return node->set_mode(stat->mode | 0700);
+    NB_TRY(node->set_mode(stat->mode | 0700));
+    return Stager::strip_adopted(*node);
   }
   if (stat) NB_TRY(dir->remove_file(name));
   return m_stager->make_directory(spot);

@@ -98,6 +98,7 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
   if (stat.size != entry.size || stat.links != 1) return false;
   NB_TRY_ASSIGN(const auto digest, read_staged(**file, entry.size));
   if (digest != record->digest) return false;
+  if (!Stager::strip_adopted(**file)) return false;
   NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
   m_result.resumed_bytes += entry.size;
   const ExpectedFile resumed{path, spot, true, replaced, shared, {}, 0, false, {}, false, false};

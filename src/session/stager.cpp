@@ -90,12 +90,15 @@ void Stager::note(const fs::Kept& kept, fs::FileType actual, const std::string& 
   }
 }
 
+// It may not be there, and some cannot be taken away: neither is an error.
+static Status strip(fs::Node& node, const std::string& name) {
+  Status removed = node.remove_xattr(name);
+  return !removed && removed.error().sys_errno == EIO ? removed : Status{};
+}
+
 // A directory's default ACL is given to whatever is made in it; here only what the source has may stay.
 static Status strip_inherited_acls(fs::Node& node) {
-  for (const std::string_view name : {k_access_acl, k_default_acl}) {
-    const Status removed = node.remove_xattr(std::string(name));
-    if (!removed && removed.error().sys_errno == EIO) return removed;
-  }
+  for (const std::string_view name : {k_access_acl, k_default_acl}) NB_TRY(strip(node, std::string(name)));
   return {};
 }
 
@@ -173,6 +176,16 @@ Status Stager::make_directory(const Spot& spot) {
   NB_TRY_ASSIGN(const auto made, dir->create_directory(name_of(spot)));
   // At once: directories may be made in it before it gets its own metadata.
   return inherits(spot) == Inherits::acls ? strip_inherited_acls(*made) : Status{};
+}
+
+Status Stager::strip_adopted(fs::Node& node) {
+  NB_TRY_ASSIGN(const fs::Xattrs xattrs, node.xattrs());
+  if (xattrs.empty()) return {};
+  NB_TRY_ASSIGN(const fs::Stat stat, node.stat());
+  // An ordinary user needs write permission for this; the mode is given anew in any case.
+  if (stat.type != fs::FileType::symlink) NB_TRY(node.set_mode(stat.mode | 0200));
+  for (const fs::Xattr& each : xattrs) NB_TRY(strip(node, each.name));
+  return {};
 }
 
 Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot, const fs::Metadata& meta) {

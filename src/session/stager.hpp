@@ -62,6 +62,8 @@ class Stager {
   // A directory with u+rwx; owner and attributes as meant, mode and mtime later (finish_tree_directory, or the
   // journal).
   Status make_directory(const Spot& spot);
+  // Of what an interrupted run has staged no attribute stays: the source may have lost it since.
+  static Status strip_adopted(fs::Node& node);
   // `meta` is what the file will have in the end; more than a hint only to finish_file and finish_plain.
   Result<std::unique_ptr<fs::File>> create_file(const Spot& spot, const fs::Metadata& meta);
   // The same in steps that any thread may do: make the file, write it, and give it its metadata where that is plain

@@ -134,6 +134,26 @@ class Excluded(Small):
 
 
 class Resumed(Small):
+    def test_attributes_that_were_staged_and_are_gone(self) -> None:
+        for options in ((), ("-c",)):
+            with self.subTest(options=options):
+                self.put("new/f", os.urandom(300_000)), self.put("f", os.urandom(300_000))
+                places = [self.source / name for name in ("new", "new/f", "f")]
+                for place in places:
+                    os.setxattr(place, "user.gone", b"by then")
+                    os.setxattr(place, "user.other", b"before")
+                (self.source / "f").chmod(0o444)
+                dead = self.world.run("push", *options, f"{self.source}/", self.sink,
+                                      failpoint="session.sink.planned=error")
+                self.assertNotEqual(dead.code, 0)
+                for place in places:
+                    os.removexattr(place, "user.gone")
+                    os.setxattr(place, "user.other", b"after")
+                self.run_ok("push", *options, f"{self.source}/", self.sink)
+                self.assert_same_tree(self.source, self.sink)
+                shutil.rmtree(self.source), self.source.mkdir()
+                self.run_ok("push", "--allow-empty", "--delete", f"{self.source}/", self.sink)
+
     def test_content_that_was_staged_and_is_another_now(self) -> None:
         """Of the same size and time: it was never committed, so nobody has taken it for good."""
         for size in (100, 300_000):
