@@ -101,6 +101,7 @@ class Sink {
   Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Status locate_live(SinkDirectory& directory);
+  Status locate_in_place_of(SinkDirectory& directory, const fs::Stat& present);
   Status locate_new(SinkDirectory& directory, const std::optional<fs::Stat>& replaced);
   Status locate_in_tree(SinkDirectory& directory);
   enum class Leftover : std::uint8_t { none, possible };

@@ -138,13 +138,24 @@ Status Sink::locate_live(SinkDirectory& directory) {
   }
   NB_TRY_ASSIGN(const auto other, m_names->other_name(**parent, std::string(directory.path.name())));
   if (other) return locate_beside(directory, *other);
-  if (stat->type != fs::FileType::directory) return locate_new(directory, *stat);
+  if (stat->type != fs::FileType::directory) return locate_in_place_of(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
   if (commits() && !fs::same_mount(*stat, parent_stat)) {
     return fail(Errc::cross_device, set_path(directory.path).str() +
                                         ": another file system is mounted here; unmount it, or exclude it");
   }
   directory.location.where = Where::live;
+  return {};
+}
+
+// What the rules exclude stays, whatever the source has under its name; but what the user named is not excluded.
+Status Sink::locate_in_place_of(SinkDirectory& directory, const fs::Stat& present) {
+  const bool is_named = directory.path.depth() == 1 && has(wire::k_flag_implied_root);
+  const bool excluded = !is_named && m_options.rules != nullptr && !m_options.rules->empty() &&
+                        m_options.rules->check(directory.path, present.type) == filter::Verdict::exclude;
+  if (!excluded) return locate_new(directory, present);
+  m_reporter.problem({Errc::exists, 0, directory.path.str() + "/ at the destination, where the name is excluded"});
+  directory.location = given_up(directory.location);
   return {};
 }
 

@@ -132,6 +132,20 @@ class Excluded(Small):
             self.assertEqual((self.sink / "c/f").read_text(), "one")
         self.assert_clean(self.sink)
 
+    def test_file_here_of_a_name_that_is_a_directory_there(self) -> None:
+        self.put("c", "one")
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (self.source / "c").unlink()
+        self.put("c/f", "in a directory now")
+        for options in (("-n",), (), ("--delete",)):
+            outcome = self.run_code(opt.PARTIAL, "push", *options, "--include=c/", "--exclude=c", f"{self.source}/",
+                                    self.sink)
+            self.assertIn(b"c/ at the destination, where the name is excluded", outcome.stderr)
+            self.assertEqual((self.sink / "c").read_text(), "one")
+        self.assert_clean(self.sink)
+        self.run_ok("push", "--exclude=c", self.source / "c", self.sink)  # what is named is not excluded
+        self.assertEqual((self.sink / "c/f").read_text(), "in a directory now")
+
 
 class Resumed(Small):
     def test_attributes_that_were_staged_and_are_gone(self) -> None:
