@@ -177,6 +177,7 @@ Status Source::take_signature(const wire::Signature& signature) {
   const SignatureKey id{signature.file, signature.piece};
   const auto requested = m_requested.find(id);
   if (requested == m_requested.end()) return fail(Errc::protocol, "signature: not asked for");
+  if (signature.blob.size() > requested->second) return fail(Errc::protocol, "signature: more than was asked for");
   m_signature_bytes -= requested->second;
   m_requested.erase(requested);
   const auto parked = m_parked.find(signature.file);

@@ -108,6 +108,24 @@ TEST_CASE("after a digest a source gives one more answer, or takes the last word
   }
 }
 
+TEST_CASE("a signature is no longer than its basis can have", "[session]") {
+  TempDir dir;
+  put(dir.path("data/image"), std::string(200'000, 'i'));
+  RawPeer peer{session::ServeOptions{}};
+  peer.send(pull_of(dir.path("data/")));
+  static_cast<void>(peer.receive<wire::Opened>());
+  static_cast<void>(peer.receive<wire::DirectoryMessage>());
+  static_cast<void>(peer.receive<wire::ScanEnd>());
+  peer.send(wire::DirectoryReply{0, wire::ReplyKind::list});
+  static_cast<void>(peer.receive<wire::Listing>());
+  peer.send(wire::Want{{0, 0}, 0, wire::Basis{200'000, {}}});
+  static_cast<void>(peer.receive<wire::SignatureRequest>());
+  peer.send(wire::Signature{{0, 0}, 0, Bytes(10'000)});
+  const Error error = peer.error();
+  CHECK(error.code == Errc::protocol);
+  CHECK_THAT(error.context, Catch::Contains("more than was asked for"));
+}
+
 TEST_CASE("a listing with digests has them for small files", "[session]") {
   TempDir dir;
   put(dir.path("data/a"), "alpha");
