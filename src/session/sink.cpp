@@ -166,6 +166,7 @@ Status Sink::take(const wire::RawMessage& message) {
 
 Status Sink::on_scan_end(const wire::ScanEnd& message) {
   if (m_scan_end) return fail(Errc::protocol, "scan end: sent twice");
+  NB_TRY(check_riding());
   if (message.directories != m_next_id || message.entries != m_entries || message.plan != m_plan.finish()) {
     return fail(Errc::protocol, "scan end: does not fit what was announced");
   }

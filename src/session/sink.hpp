@@ -97,6 +97,9 @@ class Sink {
   Status on_directory(const wire::DirectoryMessage& message);
   Status check_order(const wire::DirectoryMessage& message);
   Status check_listed(const std::string& name);
+  void charge(std::uint64_t id, std::uint64_t bytes);
+  [[nodiscard]] Status check_credit() const;
+  [[nodiscard]] Status check_riding() const;
   Status check_root(const wire::DirectoryMessage& message) const;
   Status check_asked_for(const std::string& name, fs::FileType type) const;
   Status locate(const wire::DirectoryMessage& message, SinkDirectory& directory);
@@ -269,7 +272,10 @@ class Sink {
   std::map<std::uint64_t, SinkDirectory> m_open;
   std::map<wire::FileKey, ExpectedFile> m_expected;
   std::deque<std::variant<wire::Want, wire::DirectoryDone>> m_to_ask;
-  std::uint64_t m_unfinished = 0;     // directories that the source must keep for us
+  // Directories that the source must keep for us, and what each takes of the listing credit at the least.
+  std::map<std::uint64_t, std::uint64_t> m_unfinished;
+  std::uint64_t m_unfinished_bytes = 0;
+  std::uint64_t m_riding = 0;         // of m_expected: what comes with its listing
   std::set<wire::FileKey> m_asked;    // wanted and not yet answered
   std::optional<Incoming> m_incoming;
   // First members of link groups that are staged in this run; no spot: not complete (yet).

@@ -71,7 +71,10 @@ Status Sink::settled(const wire::FileKey& key) {
   m_asked.erase(key);
   const auto it = m_expected.find(key);
   const bool owes = it != m_expected.end() && it->second.owes_basis_done;
-  if (it != m_expected.end()) m_expected.erase(it);
+  if (it != m_expected.end()) {
+    if (it->second.rides) --m_riding;
+    m_expected.erase(it);
+  }
   return owes ? m_connection.send(wire::BasisDone{key}) : Status{};
 }
 
@@ -79,7 +82,9 @@ Status Sink::pump_wants() {
   while (!m_to_ask.empty()) {
     if (const auto* done = std::get_if<wire::DirectoryDone>(&m_to_ask.front())) {
       NB_TRY(m_connection.send(*done));
-      --m_unfinished;
+      const auto unfinished = m_unfinished.find(done->id);
+      m_unfinished_bytes -= unfinished->second;
+      m_unfinished.erase(unfinished);
     } else {
       if (m_asked.size() >= m_options.want_credit) return {};
       const auto& want = std::get<wire::Want>(m_to_ask.front());

@@ -11,8 +11,10 @@
 namespace nb::session {
 namespace {
 
-// What a source counts against the credit for a directory, at the least (docs/protocol.md, "Flow").
+// What a source counts against the credit for a directory and for each of its entries, at the least
+// (docs/protocol.md, "Flow").
 constexpr std::uint64_t k_least_listing_bytes = 64;
+constexpr std::uint64_t k_least_entry_bytes = 96;
 
 // Of a listing, without the entries at the rising indices `but`.
 std::vector<std::string> directories_in(const std::vector<wire::Entry>& entries, const std::vector<std::size_t>& but) {
@@ -29,6 +31,8 @@ std::vector<std::string> directories_in(const std::vector<wire::Entry>& entries,
 Status Sink::on_directory(const wire::DirectoryMessage& message) {
   if (message.id != m_next_id || m_scan_end) return fail(Errc::protocol, "directory: out of turn");
   ++m_next_id;
+  NB_TRY(check_credit());
+  NB_TRY(check_riding());
   m_entries += message.entries;
   m_plan.update(message.digest.bytes);
   NB_TRY(check_order(message));
@@ -46,10 +50,27 @@ Status Sink::on_directory(const wire::DirectoryMessage& message) {
   NB_TRY(m_connection.send(wire::DirectoryReply{message.id, directory.reply}));
   if (!differs) return {};
   m_open.emplace(message.id, std::move(directory));
-  if (++m_unfinished > m_options.listing_credit_bytes / k_least_listing_bytes + 1) {
-    return fail(Errc::protocol, "directory: more than the credit");
-  }
+  charge(message.id, k_least_listing_bytes + message.entries * k_least_entry_bytes);
   return {};
+}
+
+void Sink::charge(std::uint64_t id, std::uint64_t bytes) {
+  m_unfinished[id] += bytes;
+  m_unfinished_bytes += bytes;
+}
+
+// Whoever keeps to the credit announces nothing while what is unfinished takes as much; so nothing but the directory
+// announced last may lie beyond it.
+Status Sink::check_credit() const {
+  const auto last = m_unfinished.find(m_next_id - 1);
+  const std::uint64_t others = m_unfinished_bytes - (last == m_unfinished.end() ? 0 : last->second);
+  if (others == 0 || others < m_options.listing_credit_bytes) return {};
+  return fail(Errc::protocol, "directory: more than the credit");
+}
+
+// The contents that come with a listing come right behind it.
+Status Sink::check_riding() const {
+  return m_riding == 0 ? Status{} : fail(Errc::protocol, "small file: not right behind its listing");
 }
 
 // What may come at all: of a tree that was asked for by name, nothing but that name.

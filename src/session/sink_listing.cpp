@@ -15,6 +15,13 @@ bool needs_content(const wire::Entry& wanted, const Difference& d) {
   return d.time && !wanted.content;
 }
 
+// What varies in an entry, as far as the source counts it.
+std::uint64_t bytes_of(const wire::Entry& entry) {
+  std::uint64_t bytes = entry.name.size() + entry.target.size() + (entry.link_to ? entry.link_to->str().size() : 0);
+  for (const fs::Xattr& attr : entry.meta.xattrs) bytes += attr.name.size() + attr.value.size();
+  return bytes;
+}
+
 std::string link_detail(const wire::Entry& entry) {
   if (entry.type == fs::FileType::symlink) return " -> " + entry.target;
   if (entry.link_to) return " => " + entry.link_to->str();
@@ -27,15 +34,18 @@ Status Sink::on_listing(wire::Listing message) {
   const auto it = m_open.find(message.id);
   if (it == m_open.end()) return fail(Errc::protocol, "listing: not asked for");
   SinkDirectory& directory = it->second;
+  if (!directory.began) NB_TRY(check_riding());
   if (!directory.began) NB_TRY(begin_listing(directory, message));
   add_to_digest(directory, message.entries);
   std::size_t next_shared = 0;
   for (std::size_t i = 0; i < message.entries.size(); ++i) {
     const bool shared = next_shared < message.shared.size() && message.shared[next_shared] == i;
     if (shared) ++next_shared;
+    charge(message.id, bytes_of(message.entries[i]));
     m_following = std::span<const wire::Entry>(message.entries).subspan(i + 1);
     NB_TRY(on_entry(directory, std::move(message.entries[i]), shared));
   }
+  NB_TRY(check_credit());
   if (!message.last) return {};
   if (directory.next_index != directory.announced_entries) return fail(Errc::protocol, "listing: entries are missing");
   if (directory.listing->finish() != directory.announced) {
@@ -146,6 +156,8 @@ Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool
   file.size = entry.size;
   file.dropped = true;
   file.counted = false;
+  file.rides = true;
+  ++m_riding;
   m_expected.emplace(key, std::move(file));
   return {};
 }

@@ -109,7 +109,12 @@ Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& en
 Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file) {
   const wire::FileKey key{directory.id, directory.next_index};
   if (file.shared) m_shared[file.path] = std::nullopt;
-  if (!rides_along(directory, entry)) m_to_ask.emplace_back(want_for(key, file));
+  file.rides = rides_along(directory, entry);
+  if (file.rides) {
+    ++m_riding;
+  } else {
+    m_to_ask.emplace_back(want_for(key, file));
+  }
   m_expected.emplace(key, std::move(file));
   return {};
 }

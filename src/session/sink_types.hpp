@@ -96,6 +96,7 @@ struct ExpectedFile {
   bool owes_basis_done = false;         // the source waits for our word on that delta, or on its digest
   bool digest_asked = false;            // its digest alone may come
   bool counted = true;                  // as new, or as changed; not any more once it has failed
+  bool rides = false;                   // it comes with its listing
 };
 
 // A name that becomes a hard link once everything is staged.

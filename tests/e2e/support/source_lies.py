@@ -44,7 +44,8 @@ def _directories(parts: Parts, secret: bytes) -> Iterator[Lie]:
             yield lie(f"is {path[:20]!r}", f"directory: .*({UNSAFE})", path=path)
         for number in BIG:
             yield lie(f"has id {number}", f"directory: ({RANGE}|out of turn)", id=number)
-            yield lie(f"has {number} entries", f"directory: {RANGE}|listing: entries are missing", entries=number)
+            yield lie(f"has {number} entries", f"directory: ({RANGE}|more than the credit)|entries are missing",
+                      entries=number)
         yield lie("has an entry less", "listing: too many entries", entries=max(0, original.entries - 1))
         yield lie("has unknown flags", f"directory: {RANGE}", flags=16)
         wrong = altered(original, digest=bytes(15) + bytes([original.digest[15] ^ 1]))

@@ -139,6 +139,51 @@ TEST_CASE("a source that breaks the order of things", "[session]") {
   CHECK(after == before);
 }
 
+TEST_CASE("a source that lets more be outstanding than an honest one does", "[session]") {
+  TempDir dir;
+  stdfs::create_directory(dir.path("pool"));
+  HostileSource source(dir.path("pool"));
+  source.announce(0, "", 2);
+  REQUIRE(source.peer.receive<wire::DirectoryReply>().kind == wire::ReplyKind::list);
+  std::string why = "small file: not right behind its listing";
+  source.announce(1, "a", 1'000);
+  REQUIRE(source.peer.receive<wire::DirectoryReply>().kind == wire::ReplyKind::all);
+  auto part = source.listing(1, {file("f", 5)});
+  part.last = false;
+  SECTION("contents that ride with a listing, and another directory") {
+    source.peer.send(part);
+    source.announce(2, "b", 0);
+  }
+  SECTION("contents that ride with a listing, and another listing") {
+    source.peer.send(part);
+    source.peer.send(source.listing(0, {}));
+  }
+  SECTION("contents that ride with a listing, and the end") {
+    source.peer.send(part);
+    source.peer.send(wire::ScanEnd{2, 1'002, 0, {}});
+  }
+  SECTION("as many entries as take the whole credit, and one more directory") {
+    source.announce(2, "a/b", 100'000);
+    source.announce(3, "a/b/c", 0);
+    why = "more than the credit";
+  }
+  SECTION("attributes that take it") {
+    auto heavy = file("f", 5);
+    for (int i = 0; i < 10; ++i) heavy.meta.xattrs.push_back({"user." + std::to_string(i), std::string(60'000, 'x')});
+    source.announce(2, "b", 0);
+    for (const std::string name : {"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}) {
+      part.entries = {heavy};
+      part.entries.front().name = name;
+      source.peer.send(part);
+      part.own.reset();
+    }
+    why = "more than the credit";
+  }
+  const Error error = source.peer.error();
+  CHECK(error.code == Errc::protocol);
+  CHECK_THAT(error.context, Catch::Contains(why));
+}
+
 TEST_CASE("a source may not name the records of the set", "[session]") {
   TempDir dir;
   stdfs::create_directories(dir.path("pool/.nbackup"));
