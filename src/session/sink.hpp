@@ -199,6 +199,8 @@ class Sink {
   Status finish_writing();
   Status on_file_begin(const wire::FileBegin& message);
   Status on_data(const wire::Data& message);
+  // Hands `length` on piece by piece, as what is done of it and the next length. Ends early where the run is to end.
+  static Status in_steps(std::uint64_t length, const std::function<Status(std::uint64_t, std::uint64_t)>& step);
   Status on_hole(const wire::Hole& message);
   Status on_file_end(const wire::FileEnd& message);
   Status add_place(const RelPath& path, const Spot& spot, const StagedNode& node,

@@ -2,16 +2,20 @@
 // Sink, part four: contents arrive, are checked, and become staged files.
 #include "session/sink.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/failpoint.hpp"
+#include "session/interrupt.hpp"
 
 namespace nb::session {
 namespace {
 
 // Of staged content, after which the log is written: what a crash makes us ask for again at most.
 constexpr std::uint64_t k_logged_bytes = std::uint64_t{8} << 20;
+// Of a hole or a copy, between two looks at whether the run is to end: each may be as long as a file can be.
+constexpr std::uint64_t k_step_bytes = std::uint64_t{256} << 20;
 // Writeback of a long file starts early, so that the one sync at the end finds little left to do.
 constexpr std::uint64_t k_writeback_bytes = std::uint64_t{8} << 20;
 
@@ -242,15 +246,31 @@ Status Sink::refuse_incoming(Status status) {
   return remove_made(file.spot);
 }
 
+Status Sink::in_steps(std::uint64_t length, const std::function<Status(std::uint64_t, std::uint64_t)>& step) {
+  for (std::uint64_t done = 0; done < length; done += k_step_bytes) {
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
+    NB_TRY(step(done, std::min(length - done, k_step_bytes)));
+  }
+  return {};
+}
+
 Status Sink::on_hole(const wire::Hole& message) {
   if (!m_incoming) return fail(Errc::protocol, "hole without a file");
   Incoming& in = *m_incoming;
   if (in.kind == wire::ContentKind::delta) {
-    return in.applier ? apply(in.applier->hole(message.offset, message.length), 0) : Status{};
+    return in_steps(message.length, [&](std::uint64_t done, std::uint64_t length) {
+      return in.applier ? apply(in.applier->hole(message.offset + done, length), 0) : Status{};
+    });
   }
   if (message.offset != in.at || message.length > in.size - in.at) return fail(Errc::protocol, "hole: wrong offset");
   in.at += message.length;
-  return in.file ? in.builder->update_zeros(message.length) : Status{};
+  if (!in.file) return {};
+  // Before anything is hashed: the file system may not have files of that size.
+  const Status grown = in.file->set_size(in.at);
+  if (!grown) return refuse_incoming(grown);
+  return in_steps(message.length, [&in](std::uint64_t, std::uint64_t length) {
+    return in.builder->update_zeros(length);
+  });
 }
 
 Status Sink::on_file_end(const wire::FileEnd& message) {
@@ -266,9 +286,9 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
                         m_incoming->at != m_incoming->size;
   if (!m_incoming || is_short) return fail(Errc::protocol, "file end: content is missing");
   if (m_incoming->file) {
-    NB_TRY_ASSIGN(const bool good, content_is_good(message.digest));
-    if (!good) return want_whole(*file);
-    NB_TRY(per_file_made(finish_incoming(*file, message.digest), *file));
+    const auto good = content_is_good(message.digest);
+    if (good && !*good) return want_whole(*file);
+    NB_TRY(per_file_made(good ? finish_incoming(*file, message.digest) : tl::make_unexpected(good.error()), *file));
   }
   m_incoming.reset();
   return settled(message.file);

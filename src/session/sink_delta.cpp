@@ -92,10 +92,13 @@ Status Sink::on_copy(const wire::Copy& message) {
   if (!m_incoming || m_incoming->kind != wire::ContentKind::delta) return fail(Errc::protocol, "copy without a delta");
   if (!m_incoming->applier) return {};
   if (m_expected.at(m_incoming->key).basis->slot) m_result.resumed_bytes += message.length;
-  return apply(m_incoming->applier->copy(message.offset, message.basis_offset, message.length), message.length);
+  return in_steps(message.length, [&](std::uint64_t done, std::uint64_t length) {
+    if (!m_incoming->applier) return Status{};
+    return apply(m_incoming->applier->copy(message.offset + done, message.basis_offset + done, length), length);
+  });
 }
 
-// What a step of the delta came to. A basis that has become shorter makes the rest of it void.
+// What a step of the delta came to. A basis that has become shorter, or cannot be read, makes the rest of it void.
 Status Sink::apply(Status status, std::uint64_t bytes) {
   if (status) return watch_space(bytes);
   if (status.error().code == Errc::protocol) return status;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "scan/lister.hpp"
+#include "unit/session/largest_file.hpp"
 #include "unit/session/raw_peer.hpp"
 
 using namespace nb;
@@ -182,6 +183,25 @@ TEST_CASE("a source that lets more be outstanding than an honest one does", "[se
   const Error error = source.peer.error();
   CHECK(error.code == Errc::protocol);
   CHECK_THAT(error.context, Catch::Contains(why));
+}
+
+TEST_CASE("a hole that no file could hold is its file's problem", "[session]") {
+  TempDir dir;
+  stdfs::create_directory(dir.path("pool"));
+  HostileSource source(dir.path("pool"));
+  constexpr std::uint64_t k_endless = std::uint64_t{1} << 62;
+  source.announce(0, "", 2);
+  auto part = source.listing(0, {file("f", k_endless)});
+  part.last = false;
+  source.peer.send(part);
+  static_cast<void>(source.peer.receive<wire::DirectoryReply>());
+  REQUIRE(source.peer.receive<wire::Want>().file == wire::FileKey{0, 0});
+  const LargestFile limit(std::uint64_t{64} << 20);
+  source.peer.send(wire::FileBegin{{0, 0}, k_endless, {}});
+  source.peer.send(wire::Hole{0, k_endless});
+  CHECK(source.peer.receive<wire::Problem>().context == "f at the destination");
+  source.peer.send(wire::Hello{});
+  CHECK(source.peer.error().code == Errc::protocol);
 }
 
 TEST_CASE("a source may not name the records of the set", "[session]") {
