@@ -15,6 +15,8 @@ bool needs_content(const wire::Entry& wanted, const Difference& d) {
   return d.time && !wanted.content;
 }
 
+std::string first_of(const RelPath& path) { return path.str().substr(0, path.str().find('/')); }
+
 // What varies in an entry, as far as the source counts it.
 std::uint64_t bytes_of(const wire::Entry& entry) {
   std::uint64_t bytes = entry.name.size() + entry.target.size() + (entry.link_to ? entry.link_to->str().size() : 0);
@@ -120,6 +122,8 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   if (entry.name <= directory.last_name) return fail(Errc::protocol, "listing: name out of order");
   directory.last_name = entry.name;
   if (directory.path.is_root()) NB_TRY(check_asked_for(entry.name, entry.type));
+  // What it is linked to becomes part of what is transferred.
+  if (entry.link_to) NB_TRY(check_asked_for(first_of(*entry.link_to), entry.type));
   if (directory.location.where == Where::skipped) return drop_entry(directory, entry, shared);
   if (m_target.new_name && directory.path.is_root()) entry.name = *m_target.new_name;
   NB_TRY_ASSIGN(auto here, present(directory, entry.name));

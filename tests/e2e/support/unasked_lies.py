@@ -33,6 +33,8 @@ def unasked(parts: Parts, secret: bytes) -> Iterator[Lie]:
     for other in (b"authorized_keys", b".bashrc", name + b"x"):
         yield sent(f"{other!r} instead", ((0, 0),), entries=[altered(first, name=other)])
     yield sent("another name besides", ((0, 0), (0, 1)), entries=[first, altered(first, name=b"zzz")])
+    for other in (b".ssh/id_rsa", b"secret"):
+        yield sent(f"a link to {other!r}", (), entries=[altered(first, head=first.head | peer.LINKED, link_to=other)])
     meta = first.meta
     below = Listing(1, peer.LAST_PART | peer.OWN_METADATA, meta, [altered(first, name=b"authorized_keys")])
     folder = Entry(peer.SUBDIRECTORY, b".ssh")
