@@ -3,9 +3,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "fs/posix_directory.hpp"
 #include "session/handshake.hpp"
 #include "session/interrupt.hpp"
+#include "session/mount_point.hpp"
 #include "session/past_source.hpp"
 #include "session/pull_setup.hpp"
 #include "session/run_options.hpp"
@@ -32,10 +32,7 @@ Result<wire::Id> random_id() {
 Status guard_mounts(const Job& job) {
   if (job.allow_unmounted) return {};
   for (const std::string& path : job.expected_mounts) {
-    const auto directory = fs::open_user_directory(path);
-    if (!directory) continue;  // gone altogether: an ordinary deletion
-    NB_TRY_ASSIGN(const fs::Stat stat, (*directory)->stat());
-    if (stat.mount_root) continue;
+    if (!has_lost_mount(path)) continue;
     return fail(Errc::guard_mount_point,
                 path + " was a mount point at the last push; mount it, or run with --allow-unmounted");
   }

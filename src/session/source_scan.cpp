@@ -37,10 +37,10 @@ Status Source::scan_next() {
   m_walk.pop_back();
   std::uint64_t flags = 0;
   if (directory.path.is_root() && m_tree.implied_root()) flags |= wire::k_directory_implied;
-  if (directory.is_mount) m_outcome.mounts.push_back(m_tree.absolute(directory));
-  if (directory.is_mount && m_options.one_file_system) flags |= wire::k_directory_foreign;
+  if (directory.is_foreign && m_options.one_file_system) flags |= wire::k_directory_foreign;
   auto listing = read(directory, flags);
   if (!listing) return tl::make_unexpected(listing.error());
+  m_outcome.mounts.insert(m_outcome.mounts.end(), listing->mounts.begin(), listing->mounts.end());
   count(*listing);
   if (listing->empty_source) flags |= wire::k_directory_empty_source;
   if ((flags & wire::k_directory_foreign) == 0) push_children(directory, *listing, directory.stat.device);
@@ -72,6 +72,7 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
     listing->listed.entries.clear();
     listing->listed.stats.clear();
     listing->origins.clear();
+    listing->mounts.clear();
   }
   return std::move(*listing);
 }
@@ -83,18 +84,18 @@ void Source::push_children(const SourceDirectory& directory, const SourceListing
     if (entries[i].type != fs::FileType::directory) continue;
     const fs::Stat& stat = listing.listed.stats[i];
     Origins origins = listing.origin(i);
-    bool is_mount = stat.device != parent_device;
-    if (!listing.mounted.empty()) {
-      const Origins& mounted = listing.mounted[i];
-      const auto has_mount = [&mounted](std::uint16_t each) {
-        return std::find(mounted.begin(), mounted.end(), each) != mounted.end();
+    bool is_foreign = stat.device != parent_device;
+    if (!listing.foreign.empty()) {
+      const Origins& foreign = listing.foreign[i];
+      const auto is_elsewhere = [&foreign](std::uint16_t each) {
+        return std::find(foreign.begin(), foreign.end(), each) != foreign.end();
       };
-      // Where only some of the sources have a mount point there, it is they that are not entered.
-      const bool drops = m_options.one_file_system && mounted.size() < origins.size();
-      if (drops) std::erase_if(origins, has_mount);
-      is_mount = has_mount(origins.front());
+      // Where only some of the sources have another file system there, it is they that are not entered.
+      const bool drops = m_options.one_file_system && foreign.size() < origins.size();
+      if (drops) std::erase_if(origins, is_elsewhere);
+      is_foreign = is_elsewhere(origins.front());
     }
-    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_mount, stat});
+    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, stat});
   }
 }
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "fs/posix_directory.hpp"
+#include "session/mount_point.hpp"
 
 namespace nb::session {
 namespace {
@@ -34,8 +34,8 @@ class Merger {
     m_out.listed.partial = true;
   }
 
-  // After hides() was asked for each name of it. `is_mount`: of what it has there.
-  Shows add(std::uint16_t origin, scan::Listed listed, const std::function<bool(const fs::Stat&)>& is_mount) {
+  // After hides() was asked for each name of it. `is_foreign`: of what it has there.
+  Shows add(std::uint16_t origin, scan::Listed listed, const std::function<bool(const fs::Stat&)>& is_foreign) {
     const bool is_empty = listed.entries.empty() && !m_hid;
     scan::Listed& all = m_out.listed;
     if (!all.own) all.own = std::move(listed.own);
@@ -47,8 +47,8 @@ class Merger {
       const auto [it, is_new] =
           m_items.try_emplace(std::move(name), Item{std::move(listed.entries[i]), listed.stats[i], {}, {}});
       it->second.origins.push_back(origin);
-      if (it->second.entry.type == fs::FileType::directory && is_mount(listed.stats[i])) {
-        it->second.mounted.push_back(origin);
+      if (it->second.entry.type == fs::FileType::directory && is_foreign(listed.stats[i])) {
+        it->second.foreign.push_back(origin);
       }
     }
     for (std::string& name : m_seen) {
@@ -64,7 +64,7 @@ class Merger {
       m_out.listed.entries.push_back(std::move(item.entry));
       m_out.listed.stats.push_back(item.stat);
       m_out.origins.push_back(std::move(item.origins));
-      m_out.mounted.push_back(std::move(item.mounted));
+      m_out.foreign.push_back(std::move(item.foreign));
     }
     return std::move(m_out);
   }
@@ -89,7 +89,7 @@ class Merger {
     wire::Entry entry;
     fs::Stat stat;
     Origins origins;
-    Origins mounted;
+    Origins foreign;
   };
   std::map<std::string, Item> m_items;
   SourceListing m_out;
@@ -98,17 +98,23 @@ class Merger {
   std::set<std::string> m_unread;   // names that an earlier origin has and could not tell of
 };
 
+std::string joined(const std::string& directory, const std::string& below) {
+  return (directory == "/" ? "" : directory) + "/" + below;
+}
+
 // `path`, which has at least two components.
 RelPath without_first(const RelPath& path) {
   return RelPath::parse(path.str().substr(path.str().find('/') + 1)).value();
 }
 
+std::function<bool(const fs::Stat&)> on_other_device(std::uint64_t device) {
+  return [device](const fs::Stat& stat) { return stat.device != device; };
+}
+
 // The mount point that `path` is or lies below; nothing where that is the root of all.
 std::optional<std::string> mount_of(std::string path) {
   for (; path.size() > 1; path.resize(path.rfind('/'))) {
-    const auto directory = fs::open_user_directory(path);
-    const auto stat = directory ? (*directory)->stat() : tl::make_unexpected(directory.error());
-    if (stat && stat->mount_root) return path;
+    if (is_mount_point(path)) return path;
   }
   return std::nullopt;
 }
@@ -164,10 +170,12 @@ bool SourceTree::implied_root() const {
   return std::all_of(m_roots.begin(), m_roots.end(), [](const Root& root) { return root.only.has_value(); });
 }
 
-std::string SourceTree::absolute(const SourceDirectory& directory) const {
-  const Root& root = m_roots[directory.origins.front()];
-  if (directory.path.is_root()) return root.path;
-  return (root.path == "/" ? "" : root.path) + "/" + directory.path.str();
+void SourceTree::note_mounts(std::uint16_t origin, const RelPath& path, const scan::Listed& listed,
+                             std::vector<std::string>& mounts) const {
+  for (std::size_t i = 0; i < listed.entries.size(); ++i) {
+    if (listed.entries[i].type != fs::FileType::directory || !listed.stats[i].mount_root) continue;
+    mounts.push_back(joined(m_roots[origin].path, path.child(listed.entries[i].name).str()));
+  }
 }
 
 std::vector<std::string> SourceTree::mounted_sources() const {
@@ -177,7 +185,7 @@ std::vector<std::string> SourceTree::mounted_sources() const {
     const bool by_name = root.only && !root.is_itself;  // a symlink is none of what it leads to
     const auto stat = by_name ? root.directory->stat_at(*root.only) : root.directory->stat();
     if (stat && stat->mount_root && root.path != "/") {
-      mounted.push_back(root.only ? root.path + "/" + *root.only : root.path);
+      mounted.push_back(root.only ? joined(root.path, *root.only) : root.path);
       continue;
     }
     if (!looked_at.insert(root.path).second) continue;
@@ -227,14 +235,16 @@ Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Liste
 Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
   Merger merger;
   const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
+  std::vector<std::string> mounts;
   bool any_empty = false;
   for (std::size_t i = 0; i < m_roots.size(); ++i) {
     Root& root = m_roots[i];
     const auto origin = static_cast<std::uint16_t>(i);
     if (!root.only) {
       NB_TRY_ASSIGN(scan::Listed listed, lister.read(*root.directory, RelPath(), root.kept.get(), hides));
-      const auto is_mount = [](const fs::Stat& stat) { return stat.mount_root; };
-      any_empty |= merger.add(origin, std::move(listed), is_mount) == Shows::nothing;
+      note_mounts(origin, RelPath(), listed, mounts);
+      const auto is_foreign = on_other_device(listed.device);
+      any_empty |= merger.add(origin, std::move(listed), is_foreign) == Shows::nothing;
       continue;
     }
     NB_TRY_ASSIGN(auto listed, list_one(root, lister, hides));
@@ -246,6 +256,7 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
   }
   SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
+  merged.mounts = std::move(mounts);
   return merged;
 }
 
@@ -254,6 +265,7 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
   if (m_roots.size() == 1) return list_alone(directory, lister);
   Merger merger;
   const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
+  std::vector<std::string> mounts;
   bool any_empty = false;
   std::size_t missed = 0;
   for (const std::uint16_t origin : directory.origins) {
@@ -264,12 +276,14 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
       merger.miss({code, listed.error().sys_errno, directory.path.str() + "/ in " + m_roots[origin].path});
       continue;
     }
-    const auto is_mount = [device = listed->device](const fs::Stat& stat) { return stat.device != device; };
-    const Shows shows = merger.add(origin, std::move(*listed), is_mount);
+    note_mounts(origin, directory.path, *listed, mounts);
+    const auto is_foreign = on_other_device(listed->device);
+    const Shows shows = merger.add(origin, std::move(*listed), is_foreign);
     any_empty |= shows == Shows::nothing && begins_at(origin, directory.path);
   }
   SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
+  merged.mounts = std::move(mounts);
   return merged;
 }
 
@@ -284,6 +298,7 @@ Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, s
   SourceListing out;
   NB_TRY_ASSIGN(out.listed, list_of(origin, directory.path, lister, {}));
   out.empty_source = out.listed.entries.empty() && begins_at(origin, directory.path);
+  note_mounts(origin, directory.path, out.listed, out.mounts);
   return out;
 }
 

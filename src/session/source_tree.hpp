@@ -22,7 +22,7 @@ using Origins = std::vector<std::uint16_t>;
 struct SourceDirectory {
   RelPath path;             // below the transfer's root
   Origins origins;
-  bool is_mount = false;    // on another file system than its parent
+  bool is_foreign = false;  // on another file system than its parent
   fs::Stat stat;            // as its parent saw it; of no meaning for the root
 };
 
@@ -30,7 +30,8 @@ struct SourceListing {
   scan::Listed listed;                   // merged
   bool empty_source = false;             // one of the sources begins here and has nothing
   std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
-  std::vector<Origins> mounted;          // of each directory, beside origins: those that have a mount point there
+  std::vector<Origins> foreign;          // of each directory, beside origins: those that have another file system there
+  std::vector<std::string> mounts;       // absolute paths of the directories in it that are mount points, in any source
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
 
@@ -64,8 +65,6 @@ class SourceTree {
   [[nodiscard]] bool implied_root() const;                       // no source gives the root its content
   [[nodiscard]] bool is_single_file() const { return m_is_single_file; }
   [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
-  // Absolute path of the file system object at `path`, for messages and the record of mount points.
-  [[nodiscard]] std::string absolute(const SourceDirectory& directory) const;
   // The mount points that sources are or lie below, but for the root of all.
   [[nodiscard]] std::vector<std::string> mounted_sources() const;
 
@@ -87,6 +86,9 @@ class SourceTree {
   SourceTree() = default;
   Status add(const std::string& source, const std::optional<std::string>& stay_within);
   Result<fs::Directory*> at(std::uint16_t origin, const RelPath& path);
+  // Adds what `listed`, one origin's directory at `path`, has of mount points.
+  void note_mounts(std::uint16_t origin, const RelPath& path, const scan::Listed& listed,
+                   std::vector<std::string>& mounts) const;
   // Whether that source is this very directory.
   [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);

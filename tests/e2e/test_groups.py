@@ -85,16 +85,16 @@ class ChangedMeanwhile(Small):
 class NotSent(Small):
     def test_first_name_lies_in_a_mount_that_is_not_entered(self) -> None:
         self.need_root()
-        (self.source / "m").mkdir()
-        (self.source / "n").mkdir()
-        other = self.dir / "other"
-        other.mkdir()
-        (other / "f").write_text("new")
-        os.link(other / "f", self.source / "n/z")
+        disk = self.dir / "disk"
+        self.addCleanup(loopfs.Tmpfs(disk, 1).close)
+        for name in ("other", "second/n"):
+            (disk / name).mkdir(parents=True)
+        (disk / "other/f").write_text("new")
+        os.link(disk / "other/f", disk / "second/n/z")
         (self.sink / "m").mkdir(parents=True)
         (self.sink / "m/f").write_text("stale")
-        self.addCleanup(loopfs.Tmpfs(self.source / "m", bind=other).close)
-        self.run_ok("push", "-x", f"{self.source}/", self.sink)
+        self.addCleanup(loopfs.Tmpfs(self.source / "m", bind=disk / "other").close)
+        self.run_ok("push", "-x", f"{self.source}/", f"{disk}/second/", self.sink)
         self.assertEqual((self.sink / "n/z").read_text(), "new")
         self.assertEqual((self.sink / "m/f").read_text(), "stale")
 

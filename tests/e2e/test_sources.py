@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mount points and other file systems below a source."""
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import loopfs, options as opt
+from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
+
+
+class Small(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+
+    def put(self, path: Path, content: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        return path
+
+    def as_plain_user(self) -> None:
+        """Who may read the sources and write to the sink, by the modes alone."""
+        self.need_root()
+        self.sink.mkdir()
+        os.chown(self.sink, PLAIN_UID, PLAIN_GID)
+        for name in ("cache", "home"):
+            os.chmod(self.dir / name, 0o777)
+
+    def mount(self, path: Path, bind: Path | None = None) -> loopfs.Tmpfs:
+        """Taken down at the end of the test, if it is still there."""
+        self.need_root()
+        self.addCleanup(subprocess.run, ["umount", "-q", path], capture_output=True, check=False)
+        return loopfs.Tmpfs(path, 1, bind)
+
+
+class Subvolumes(Small):
+    """A device of their own, and mounted nowhere."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        if shutil.which("btrfs") is None:
+            self.skipTest("no btrfs")
+        self.disk = loopfs.mounted_for(self, self.dir, "btrfs", 128)
+        self.source = self.disk.mount / "source"
+        for name in ("top", "deep/below"):
+            path = self.source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["btrfs", "-q", "subvolume", "create", path], check=True)
+            (path / "inside").write_text(name)
+
+    def test_one_is_no_mount_point(self) -> None:
+        for _ in range(2):
+            self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+            self.assertEqual((self.sink / "top/inside").read_text(), "top")
+            self.assertEqual((self.sink / "deep/below/inside").read_text(), "deep/below")
+
+    def test_one_that_an_earlier_version_took_for_a_mount_point(self) -> None:
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (memory,) = (self.dir / "cache").rglob("cache.db")
+        with sqlite3.connect(memory) as database:
+            database.execute("INSERT INTO mounts SELECT destination, source, ? FROM known_sets",
+                             (str(self.source / "deep/below"),))
+        database.close()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        subprocess.run(["btrfs", "-q", "subvolume", "delete", self.source / "deep/below"], check=True)
+        self.run_ok("push", "--delete", f"{self.source}/", self.sink)
+
+    def test_one_is_another_file_system_wherever_it_lies(self) -> None:
+        self.run_ok("push", "-x", f"{self.source}/", self.sink)
+        self.assertEqual(os.listdir(self.sink / "top"), [])
+        self.assertEqual(os.listdir(self.sink / "deep/below"), [])
+
+
+class Mounts(Small):
+    def test_bind_mount_of_one_file_system_is_entered(self) -> None:
+        """It is the device that counts, as for rsync: at the top of a source as below."""
+        other = self.put(self.dir / "other/inside", "x").parent
+        for name in ("top", "deep/below"):
+            self.mount(self.source / name, other)
+        self.run_ok("push", "-x", f"{self.source}/", self.sink)
+        self.assertEqual(os.listdir(self.sink / "top"), ["inside"])
+        self.assertEqual(os.listdir(self.sink / "deep/below"), ["inside"])
+
+    def test_bind_mount_that_is_gone(self) -> None:
+        other = self.put(self.dir / "other/inside", "x").parent
+        for name in ("top", "deep/below"):
+            with self.subTest(name=name):
+                mount = self.mount(self.source / name, other)
+                self.run_ok("push", f"{self.source}/", self.sink)
+                mount.close()
+                self.run_code(opt.MOUNT_GONE, "push", "--delete", f"{self.source}/", self.sink)
+                self.assertEqual((self.sink / name / "inside").read_text(), "x")
+                (self.source / name).rmdir()
+
+    def test_mount_point_of_the_second_source(self) -> None:
+        """Where the first has a directory of that name, too."""
+        first, second = self.dir / "first", self.dir / "second"
+        for name in ("m", "d/m"):
+            with self.subTest(name=name):
+                self.put(first / name / "a", "a")
+                mount = self.mount(second / name)
+                self.put(second / name / "b", "b")
+                self.run_ok("push", f"{first}/", f"{second}/", self.sink)
+                mount.close()
+                outcome = self.run_code(opt.MOUNT_GONE, "push", "--delete", f"{first}/", f"{second}/", self.sink)
+                self.assertIn(f"{second}/{name} was a mount point".encode(), outcome.stderr)
+                self.assertEqual((self.sink / name / "b").read_text(), "b")
+                (second / name).rmdir()
+
+    def test_mount_that_may_not_be_listed(self) -> None:
+        """By who pushes what lies in it; and an empty directory that is closed, as mount points may be."""
+        self.as_plain_user()
+        disk = self.dir / "disk"
+        mount = self.mount(disk)
+        self.put(disk / "mine/x", "x")
+        disk.chmod(0o711)
+        command = ("push", opt.NEW_SET, "--delete", f"{disk}/mine/", self.sink)
+        self.run_ok(*command, user=PLAIN_USER)
+        mount.close()
+        self.put(disk / "mine/README", "mount the disk here")
+        for mode in (0o755, 0o711):
+            disk.chmod(mode)
+            self.run_code(opt.MOUNT_GONE, *command, user=PLAIN_USER)
+        self.assertEqual((self.sink / "x").read_text(), "x")
+
+
+if __name__ == "__main__":
+    unittest.main()
