@@ -40,7 +40,7 @@ class ClientState {
 
   // The set that was last pushed to at this destination, from whatever source.
   std::optional<KnownSet> find_set(const std::string& destination);
-  // Absolute paths that were mount points at the last push of this source to this destination, sorted.
+  // Absolute paths, sorted: the mount points of this source when it was last pushed to this destination, as recorded.
   std::vector<std::string> find_mounts(const std::string& destination, const std::string& source);
   // A push that reached its end: replaces the row of this destination and source, and its mount points.
   void record_push(const KnownSet& set, const std::vector<std::string>& mounts);

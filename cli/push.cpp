@@ -10,6 +10,7 @@
 #include "cache/set_reports.hpp"
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
+#include "session/mount_point.hpp"
 #include "session/run_options.hpp"
 
 namespace nb::cli {
@@ -71,7 +72,19 @@ void arm_guards(Transfer& transfer, cache::ClientState& memory) {
   transfer.job().expected_mounts = memory.find_mounts(ends.destination_key, ends.source_key);
 }
 
-void remember(const Transfer& transfer, const session::RunReport& report, WallTime now, cache::ClientState& memory) {
+// A run with problems may not have come to all mount points, or found them dead: what was known stays. But for what is
+// none any more and does not have to be, as the user has said.
+std::vector<std::string> mounts_to_remember(const session::Job& job, const session::RunReport& report) {
+  std::vector<std::string> mounts = report.mounts;
+  if (report.problems == 0) return mounts;
+  for (const std::string& path : job.expected_mounts) {
+    const bool is_given_up = job.allow_unmounted && session::has_lost_mount(path);
+    if (!is_given_up) mounts.push_back(path);
+  }
+  return mounts;
+}
+
+void remember(Transfer& transfer, const session::RunReport& report, WallTime now, cache::ClientState& memory) {
   cache::KnownSet set;
   set.destination = transfer.ends().destination_key;
   set.source = transfer.ends().source_key;
@@ -86,7 +99,7 @@ void remember(const Transfer& transfer, const session::RunReport& report, WallTi
   if (!report.result.committed && known && known->set == set.set) {
     set.generation = std::max(set.generation, known->generation);
   }
-  memory.record_push(set, report.mounts);
+  memory.record_push(set, mounts_to_remember(transfer.job(), report));
 }
 
 // For `status`. An older nbackup there tells nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mount points by their paths: which ones a source lies below, and what became of those that a push has remembered, for
-// the guard of a run.
+// Mount points by their paths: which ones a source lies below, and what became of those that a push has remembered. For
+// the guard of a run, and for the client's memory after one that could not look at everything.
 #pragma once
 
 #include <string>

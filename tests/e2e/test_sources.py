@@ -112,6 +112,25 @@ class Mounts(Small):
                 self.assertEqual((self.sink / name / "b").read_text(), "b")
                 (second / name).rmdir()
 
+    def test_mount_that_a_run_could_not_look_at(self) -> None:
+        self.as_plain_user()
+        closed = self.source / "closed"
+        mount = self.mount(closed / "m")
+        self.put(mount.mount / "x", "x")
+        command = ("push", opt.NEW_SET, "--delete", f"{self.source}/", self.sink)
+        self.run_ok(*command, user=PLAIN_USER)
+        closed.chmod(0)
+        self.run_code(opt.PARTIAL, *command, user=PLAIN_USER)
+        closed.chmod(0o755)
+        mount.close()
+        self.run_code(opt.MOUNT_GONE, *command, user=PLAIN_USER)
+        self.assertEqual((self.sink / "closed/m/x").read_text(), "x")
+        # Once allowed it is no more asked for, though there is always something that cannot be read.
+        (self.source / "never").mkdir(mode=0)
+        self.run_code(opt.PARTIAL, *command, opt.ALLOW_UNMOUNTED, user=PLAIN_USER)
+        self.run_code(opt.PARTIAL, *command, user=PLAIN_USER)
+        self.assertEqual(os.listdir(self.sink / "closed/m"), [])
+
     def test_mount_that_may_not_be_listed(self) -> None:
         """By who pushes what lies in it; and an empty directory that is closed, as mount points may be."""
         self.as_plain_user()
