@@ -133,6 +133,7 @@ class Run {
 
   Result<SourceSetup> set_up_sources() {
     if (m_job.at) return set_up_past_source(m_job.sources, *m_job.at, {m_job.client, m_job.stay_within}, m_clock);
+    NB_TRY(guard_mounts(m_job));
     return set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock);
   }
 
@@ -152,6 +153,8 @@ class Run {
     options.lister.digests = m_job.digests;
     options.lister.bare = m_job.bare;
     options.signatures = m_job.signatures;
+    // A disk may be unplugged meanwhile, and be unmounted for that.
+    options.last_check = [this] { return m_job.at ? Status{} : guard_mounts(m_job); };
     Source source(connection, setup.tree, reporter, options);
     const Status done = source.run();
     RunReport report;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,7 @@ struct SourceOptions {
   Limits limits;
   cache::SignatureMemory* signatures = nullptr;  // of what was sent before; outlives the source
   const KnownDamage* damage = nullptr;           // what is not sent; outlives the source
+  std::function<Status()> last_check = {};       // of the sources, at the end of the scan; its error ends the run
 };
 
 struct SourceOutcome {

@@ -133,7 +133,9 @@ Status Source::announce(const SourceDirectory& directory, SourceListing listing,
   return send_small_files(id, *pending);
 }
 
+// Without its end nothing is committed.
 Status Source::end_scan() {
+  if (m_options.last_check) NB_TRY(m_options.last_check());
   m_scan_ended = true;
   m_outcome.plan_ended = true;
   for (const Error& error : *m_tree.trouble()) m_reporter.problem(error);

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import unittest
 from pathlib import Path
 
 from support import loopfs, options as opt
-from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
+from support.crash import wait_stopped
+from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
 
 
 class Small(Case):
@@ -130,6 +132,40 @@ class Mounts(Small):
         self.run_code(opt.PARTIAL, *command, opt.ALLOW_UNMOUNTED, user=PLAIN_USER)
         self.run_code(opt.PARTIAL, *command, user=PLAIN_USER)
         self.assertEqual(os.listdir(self.sink / "closed/m"), [])
+
+    def test_mount_that_goes_before_another_attempt(self) -> None:
+        mount = self.mount(self.source / "m")
+        self.put(mount.mount / "x", "x")
+        rsh = self.world.script("rsh-once", f"""#!/bin/sh
+if [ -e {self.dir}/goes ]; then
+  rm {self.dir}/goes
+  umount {mount.mount}
+  exit 255
+fi
+exec {self.world.fake_rsh} "$@"
+""")
+        command = ("push", "--delete", "--retry", "1", "-e", rsh, "--remote-path", BINARY, f"{self.source}/",
+                   f"nbtest:{self.sink}")
+        self.run_ok(*command)
+        (self.dir / "goes").touch()
+        self.run_code(opt.MOUNT_GONE, *command)
+        self.assertEqual((self.sink / "m/x").read_text(), "x")
+
+
+    def test_mount_that_goes_while_the_source_is_read(self) -> None:
+        mount = self.mount(self.source / "m")
+        self.put(mount.mount / "x", "x")
+        far = self.world.carrier_options("fake", self.world.server())
+        command = ("push", "--delete", *far, f"{self.source}/", f"nbtest:{self.sink}")
+        self.run_ok(*command)
+        run = self.world.spawn(*command, failpoint="session.source.scan=stop")
+        self.addCleanup(run.kill)  # if it has not ended: one that stands would stay
+        self.assertTrue(wait_stopped(run.process.pid))
+        mount.close()
+        run.kill(signal.SIGCONT)
+        outcome = run.wait()
+        self.assertEqual(outcome.code, opt.MOUNT_GONE, outcome.text)
+        self.assertEqual((self.sink / "m/x").read_text(), "x")
 
     def test_mount_that_may_not_be_listed(self) -> None:
         """By who pushes what lies in it; and an empty directory that is closed, as mount points may be."""
