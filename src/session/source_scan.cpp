@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/failpoint.hpp"
-#include "base/unreadable.hpp"
 #include "session/source.hpp"
 
 namespace nb::session {
@@ -55,10 +54,7 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   auto listing = m_tree.list(directory, passing ? *passing : m_lister);
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
-    Error error = listing.error();
-    const std::string shown = directory.path.str() + "/";
-    const bool is_gone = error.code == Errc::not_found;
-    m_reporter.problem(is_gone ? Error{Errc::vanished, error.sys_errno, shown} : unreadable(std::move(error), shown));
+    m_reporter.problem(listing.error());
     flags |= wire::k_directory_partial;
     SourceListing empty;
     empty.listed.own = fs::Metadata{directory.stat.mode, directory.stat.owner, directory.stat.mtime, {}};
@@ -67,7 +63,8 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);
   for (const std::string& gone : listing->listed.vanished) m_reporter.problem({Errc::vanished, 0, gone});
   // What a source that is missing would have had here is not known.
-  if (listing->listed.partial || !m_tree.problems().empty()) flags |= wire::k_directory_partial;
+  const bool has_gaps = directory.has_gaps || !m_tree.problems().empty();
+  if (listing->listed.partial || has_gaps) flags |= wire::k_directory_partial;
   if ((flags & wire::k_directory_foreign) != 0) {
     listing->listed.entries.clear();
     listing->listed.stats.clear();
@@ -95,7 +92,8 @@ void Source::push_children(const SourceDirectory& directory, const SourceListing
       if (drops) std::erase_if(origins, is_elsewhere);
       is_foreign = is_elsewhere(origins.front());
     }
-    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, stat});
+    const bool has_gaps = directory.has_gaps || listing.gaps.contains(entries[i].name);
+    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, has_gaps, stat});
   }
 }
 

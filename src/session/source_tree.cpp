@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/unreadable.hpp"
 #include "session/mount_point.hpp"
 
 namespace nb::session {
@@ -25,13 +26,18 @@ class Merger {
   bool hides(const fs::NamedType& name) {
     const bool hidden = gives_way(name);
     m_hid |= hidden;
+    if (!hidden) expect(name.name);
     return hidden;
   }
+
+  // The next origin has that name, whether it can tell of it or not.
+  void expect(const std::string& name) { m_seen.insert(name); }
 
   // One origin's listing could not be had.
   void miss(Error error) {
     m_out.listed.problems.push_back(std::move(error));
     m_out.listed.partial = true;
+    m_missed = true;
   }
 
   // After hides() was asked for each name of it. `is_foreign`: of what it has there.
@@ -42,8 +48,10 @@ class Merger {
     all.partial |= listed.partial;
     all.vanished.insert(all.vanished.end(), listed.vanished.begin(), listed.vanished.end());
     all.problems.insert(all.problems.end(), listed.problems.begin(), listed.problems.end());
+    for (const std::string& path : listed.vanished) m_seen.erase(path.substr(path.rfind('/') + 1));
     for (std::size_t i = 0; i < listed.entries.size(); ++i) {
       std::string name = listed.entries[i].name;
+      m_seen.erase(name);
       const auto [it, is_new] =
           m_items.try_emplace(std::move(name), Item{std::move(listed.entries[i]), listed.stats[i], {}, {}});
       it->second.origins.push_back(origin);
@@ -51,9 +59,7 @@ class Merger {
         it->second.foreign.push_back(origin);
       }
     }
-    for (std::string& name : m_seen) {
-      if (!m_items.contains(name)) m_unread.insert(std::move(name));
-    }
+    m_unread.merge(m_seen);
     m_seen.clear();
     m_hid = false;
     return is_empty ? Shows::nothing : Shows::something;
@@ -61,6 +67,7 @@ class Merger {
 
   SourceListing finish() {
     for (auto& [name, item] : m_items) {
+      if (m_missed || m_unread.contains(name)) m_out.gaps.insert(name);
       m_out.listed.entries.push_back(std::move(item.entry));
       m_out.listed.stats.push_back(item.stat);
       m_out.origins.push_back(std::move(item.origins));
@@ -72,17 +79,14 @@ class Merger {
  private:
   bool gives_way(const fs::NamedType& name) {
     const auto it = m_items.find(name.name);
-    if (it == m_items.end()) {
-      m_seen.push_back(name.name);
-      return m_unread.contains(name.name);
-    }
+    if (it == m_items.end()) return m_unread.contains(name.name);
     const bool was_directory = it->second.entry.type == fs::FileType::directory;
     const bool is_directory = name.type == fs::FileType::directory;
     // As with two files of one name the first counts; but here a whole tree may stay behind.
     if (was_directory != is_directory) {
       m_out.listed.problems.push_back({Errc::exists, 0, name.name + ": a directory in one source, not in another"});
     }
-    return !was_directory || !is_directory;
+    return !was_directory || !is_directory || m_unread.contains(name.name);
   }
 
   struct Item {
@@ -93,10 +97,17 @@ class Merger {
   };
   std::map<std::string, Item> m_items;
   SourceListing m_out;
-  std::vector<std::string> m_seen;  // names of the next origin
-  bool m_hid = false;               // one of these
-  std::set<std::string> m_unread;   // names that an earlier origin has and could not tell of
+  std::set<std::string> m_seen;    // names of the next origin that are not hidden
+  bool m_hid = false;              // one of it was
+  bool m_missed = false;           // an origin is not in it
+  std::set<std::string> m_unread;  // names that an origin has and could not tell of
 };
+
+// Of a directory that could not be listed, as it is told.
+Error missed(Error error, std::string shown) {
+  if (error.code == Errc::not_found) return {Errc::vanished, error.sys_errno, std::move(shown)};
+  return unreadable(std::move(error), std::move(shown));
+}
 
 std::string joined(const std::string& directory, const std::string& below) {
   return (directory == "/" ? "" : directory) + "/" + below;
@@ -248,9 +259,8 @@ Result<SourceListing> SourceTree::list_root(scan::Lister& lister) {
       continue;
     }
     NB_TRY_ASSIGN(auto listed, list_one(root, lister, hides));
-    if (!listed) {
-      listed.emplace().problems.push_back({Errc::vanished, 0, *root.only});
-    }
+    if (!listed) listed.emplace().vanished.push_back(*root.only);
+    if (listed->partial) merger.expect(*root.only);
     // What is named is meant, mounted or not.
     static_cast<void>(merger.add(origin, std::move(*listed), [](const fs::Stat&) { return false; }));
   }
@@ -266,21 +276,24 @@ Result<SourceListing> SourceTree::list(const SourceDirectory& directory, scan::L
   Merger merger;
   const auto hides = [&merger](const fs::NamedType& name) { return merger.hides(name); };
   std::vector<std::string> mounts;
+  std::optional<Error> miss;
+  bool any_listed = false;
   bool any_empty = false;
-  std::size_t missed = 0;
   for (const std::uint16_t origin : directory.origins) {
     auto listed = list_of(origin, directory.path, lister, hides);
     if (!listed) {
-      if (++missed == directory.origins.size()) return tl::make_unexpected(std::move(listed).error());
-      const Errc code = listed.error().code == Errc::not_found ? Errc::vanished : Errc::unreadable;
-      merger.miss({code, listed.error().sys_errno, directory.path.str() + "/ in " + m_roots[origin].path});
-      continue;
+      miss = missed(std::move(listed).error(), directory.path.str() + "/ in " + m_roots[origin].path);
+      merger.miss(*miss);
+      if (miss->code == Errc::vanished) continue;
+      break;
     }
+    any_listed = true;
     note_mounts(origin, directory.path, *listed, mounts);
     const auto is_foreign = on_other_device(listed->device);
     const Shows shows = merger.add(origin, std::move(*listed), is_foreign);
     any_empty |= shows == Shows::nothing && begins_at(origin, directory.path);
   }
+  if (!any_listed) return tl::make_unexpected(*std::move(miss));
   SourceListing merged = merger.finish();
   merged.empty_source = any_empty;
   merged.mounts = std::move(mounts);
@@ -296,7 +309,9 @@ Result<scan::Listed> SourceTree::list_of(std::uint16_t origin, const RelPath& pa
 Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, scan::Lister& lister) {
   const std::uint16_t origin = directory.origins.front();
   SourceListing out;
-  NB_TRY_ASSIGN(out.listed, list_of(origin, directory.path, lister, {}));
+  auto listed = list_of(origin, directory.path, lister, {});
+  if (!listed) return tl::make_unexpected(missed(std::move(listed).error(), directory.path.str() + "/"));
+  out.listed = *std::move(listed);
   out.empty_source = out.listed.entries.empty() && begins_at(origin, directory.path);
   note_mounts(origin, directory.path, out.listed, out.mounts);
   return out;

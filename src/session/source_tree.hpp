@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct SourceDirectory {
   RelPath path;             // below the transfer's root
   Origins origins;
   bool is_foreign = false;  // on another file system than its parent
+  bool has_gaps = false;    // one of several sources could not tell what it has here
   fs::Stat stat;            // as its parent saw it; of no meaning for the root
 };
 
@@ -31,6 +33,7 @@ struct SourceListing {
   bool empty_source = false;             // one of the sources begins here and has nothing
   std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
   std::vector<Origins> foreign;          // of each directory, beside origins: those that have another file system there
+  std::set<std::string> gaps;            // names in it that one of several sources could not tell of
   std::vector<std::string> mounts;       // absolute paths of the directories in it that are mount points, in any source
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
@@ -74,7 +77,8 @@ class SourceTree {
   // Where trouble that shows while the tree is read is noted; told at the end.
   [[nodiscard]] const std::shared_ptr<std::vector<Error>>& trouble() const { return m_trouble; }
 
-  // An origin that cannot be read is a problem, and the listing is partial then; an error if none can.
+  // Of an origin that cannot be read nothing is known, and what later ones have there may be hidden by it: the listing
+  // ends before it and is partial. An error (unreadable, vanished) if that leaves nothing.
   Result<SourceListing> list(const SourceDirectory& directory, scan::Lister& lister);
   // The file `name` of `directory` from the first of `origins`.
   Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mount points and other file systems below a source."""
+"""Mount points and other file systems below a source, and sources that can be read in part only."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -11,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from support import loopfs, options as opt
-from support.crash import wait_stopped
+from support.crash import wait_gone, wait_stopped
 from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
 
 
@@ -182,6 +183,85 @@ exec {self.world.fake_rsh} "$@"
             disk.chmod(mode)
             self.run_code(opt.MOUNT_GONE, *command, user=PLAIN_USER)
         self.assertEqual((self.sink / "x").read_text(), "x")
+
+
+class OneOfTwo(Small):
+    """What one of several sources cannot tell of, the other does not decide."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.first, self.second = self.dir / "first", self.dir / "second"
+        for root in (self.first, self.second):
+            self.put(root / "d/f", root.name)
+            self.put(root / f"d/e/in-{root.name}", root.name)
+            self.put(root / "z", root.name)
+        self.put(self.second / "d/g", "second")
+
+    def command(self, *options: str) -> list[str]:
+        return ["push", opt.NEW_SET, "--delete", *options, f"{self.first}/", f"{self.second}/", str(self.sink)]
+
+    def check_all_there(self) -> None:
+        self.assertEqual((self.sink / "d/f").read_text(), "first")
+        self.assertEqual((self.sink / "d/g").read_text(), "second")
+        self.assertEqual(sorted(os.listdir(self.sink / "d/e")), ["in-first", "in-second"])
+
+    def test_directory_that_cannot_be_read(self) -> None:
+        self.as_plain_user()
+        self.run_ok(*self.command(), user=PLAIN_USER)
+        for root in (self.first, self.second):
+            for path in ("d", "d/e"):
+                with self.subTest(root=root.name, path=path):
+                    (root / path).chmod(0)
+                    (self.first / "z").write_text(f"{root.name} {path}")
+                    outcome = self.run_code(opt.PARTIAL, *self.command(), user=PLAIN_USER)
+                    self.assertIn(f"{path}/ in {root}".encode(), outcome.stderr, outcome.text)
+                    self.assertEqual((self.sink / "z").read_text(), f"{root.name} {path}", "the rest goes on")
+                    self.check_all_there()
+                    (root / path).chmod(0o755)
+
+    def test_mount_that_has_died(self) -> None:
+        """A name that is there and cannot be looked at."""
+        if reason := loopfs.missing("exfat"):
+            self.skipTest(reason)
+        for root in (self.first, self.second):
+            shutil.rmtree(root / "d/e")
+            with (self.subTest(root=root.name), loopfs.LoopFs(self.dir, "exfat", name=f"{root.name} disk") as disk,
+                  loopfs.Tmpfs(root / "d/e", bind=disk.mount) as bound):
+                self.put(bound.mount / f"in-{root.name}", root.name)
+                self.run_ok(*self.command())
+                self.end_program_behind(disk)
+                outcome = self.run_code(opt.PARTIAL, *self.command())
+                self.assertIn(b"read d/e: ", outcome.stderr)
+                self.check_all_there()
+            self.put(root / f"d/e/in-{root.name}", root.name)
+            self.run_ok(*self.command(opt.ALLOW_UNMOUNTED))
+
+    def end_program_behind(self, disk: loopfs.LoopFs) -> None:
+        found = []
+        for each in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):  # it has ended
+                if disk.device.encode() in each.read_bytes().split(b"\0"):
+                    found.append(int(each.parent.name))
+        (program,) = found
+        os.kill(program, signal.SIGKILL)
+        wait_gone(program)
+
+    def test_name_that_vanishes(self) -> None:
+        """Then it is the other's."""
+        for name, number in (("d/f", 3), ("z", 1)):
+            with self.subTest(name=name):
+                self.run_ok(*self.command())
+                far = self.world.carrier_options("fake", self.world.server())
+                run = self.world.spawn(*self.command(*far)[:-1], f"nbtest:{self.sink}",
+                                       failpoint=f"scan.names_read=stop@{number}")
+                self.addCleanup(run.kill)  # if it has not ended: one that stands would stay
+                self.assertTrue(wait_stopped(run.process.pid))
+                (self.first / name).unlink()
+                run.kill(signal.SIGCONT)
+                outcome = run.wait()
+                self.assertEqual(outcome.code, opt.VANISHED, outcome.text)
+                self.assertEqual((self.sink / name).read_text(), "second")
+                self.put(self.first / name, "first")
 
 
 if __name__ == "__main__":
