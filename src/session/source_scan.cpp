@@ -46,7 +46,8 @@ Status Source::scan_next() {
   return announce(directory, std::move(*listing), flags);
 }
 
-// A directory that cannot be read is announced as partial and empty, with the metadata its parent saw.
+// A directory that cannot be read is announced as partial and empty, with the metadata that its parent shows. Where
+// these are not to be had in full it is foreign too: what the destination has of it stays as it is.
 Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64_t& flags) {
   // What is not entered has no part in groups of hard links.
   std::optional<scan::Lister> passing;
@@ -55,9 +56,12 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
     m_reporter.problem(listing.error());
+    const auto own = m_tree.metadata_of(directory, m_options.lister.view);
     flags |= wire::k_directory_partial;
+    if (!own) flags |= wire::k_directory_foreign;
+    const fs::Stat& seen = directory.stat;
     SourceListing empty;
-    empty.listed.own = fs::Metadata{directory.stat.mode, directory.stat.owner, directory.stat.mtime, {}};
+    empty.listed.own = own ? *own : fs::Metadata{seen.mode, seen.owner, seen.mtime, {}};
     return empty;
   }
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);

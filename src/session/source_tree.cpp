@@ -317,6 +317,22 @@ Result<SourceListing> SourceTree::list_alone(const SourceDirectory& directory, s
   return out;
 }
 
+Result<fs::Metadata> SourceTree::metadata_of(const SourceDirectory& directory, scan::MetadataView view) {
+  const std::uint16_t origin = directory.origins.front();
+  const std::string& shown = directory.path.str();
+  // The parent of such a source is none of ours.
+  if (m_roots[origin].is_itself && directory.path.depth() == 1) return fail(Errc::unreadable, shown);
+  NB_TRY_ASSIGN(const fs::Directory* const parent, at(origin, directory.path.parent()));
+  const std::string name(directory.path.name());
+  NB_TRY_ASSIGN(const fs::Stat stat, parent->stat_at(name));
+  if (stat.type != fs::FileType::directory) return fail(Errc::changed, shown);
+  NB_TRY_ASSIGN(fs::Xattrs xattrs, parent->xattrs_at(name));
+  xattrs = scan::with_aside(std::move(xattrs), beside(origin), directory.path, stat.type);
+  fs::Metadata meta = scan::meant_under(view, stat, std::move(xattrs)).meta;
+  NB_TRY(scan::limit_attributes(meta));
+  return meta;
+}
+
 Result<std::unique_ptr<fs::File>> SourceTree::open_file(const RelPath& directory, std::uint16_t origin,
                                                         std::string_view name) {
   NB_TRY_ASSIGN(fs::Directory * handle, at(origin, directory));

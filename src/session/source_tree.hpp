@@ -80,6 +80,8 @@ class SourceTree {
   // Of an origin that cannot be read nothing is known, and what later ones have there may be hidden by it: the listing
   // ends before it and is partial. An error (unreadable, vanished) if that leaves nothing.
   Result<SourceListing> list(const SourceDirectory& directory, scan::Lister& lister);
+  // What the parent of a directory that could not be listed shows of it.
+  Result<fs::Metadata> metadata_of(const SourceDirectory& directory, scan::MetadataView view);
   // The file `name` of `directory` from the first of `origins`.
   Result<std::unique_ptr<fs::File>> open_file(const RelPath& directory, std::uint16_t origin, std::string_view name);
 

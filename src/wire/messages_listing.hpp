@@ -19,7 +19,7 @@ namespace nb::wire {
 enum DirectoryFlag : std::uint64_t {
   k_directory_implied = 1 << 0,    // the root alone: no metadata of its own, nothing in it is deleted
   k_directory_partial = 1 << 1,    // could not be read whole: nothing in it is deleted
-  k_directory_foreign = 1 << 2,    // a mount point not entered (-x): nothing below it is touched
+  k_directory_foreign = 1 << 2,    // not entered (-x), or hardly known: one that is there stays as it is
   k_directory_empty_source = 1 << 3,  // one of the sources begins here and shows nothing: is it mounted?
 };
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from support import loopfs, options as opt
 from support.crash import wait_gone, wait_stopped
+from support.gen import ACL_DEFAULT, acl
 from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
 
 
@@ -183,6 +184,29 @@ exec {self.world.fake_rsh} "$@"
             disk.chmod(mode)
             self.run_code(opt.MOUNT_GONE, *command, user=PLAIN_USER)
         self.assertEqual((self.sink / "x").read_text(), "x")
+
+
+class Unreadable(Small):
+    def test_directory_keeps_its_attributes(self) -> None:
+        """Where they can be read without it, they are sent; else the destination's stay, and all else of it."""
+        self.as_plain_user()
+        for name in ("told", "untold"):
+            self.put(self.source / name / "f", "f")
+            os.chown(self.source / name, PLAIN_UID, PLAIN_GID)
+            os.setxattr(self.source / name, ACL_DEFAULT, acl(1001, 7))
+        os.setxattr(self.source / "untold", "user.note", b"1")
+        command = ("push", opt.NEW_SET, "--delete", f"{self.source}/", self.sink)
+        self.run_ok(*command, user=PLAIN_USER)
+        for name in ("told", "untold"):
+            os.setxattr(self.source / name, ACL_DEFAULT, acl(1001, 5))
+            os.chmod(self.source / name, 0)
+        self.run_code(opt.PARTIAL, *command, user=PLAIN_USER)
+        self.assertEqual(os.getxattr(self.sink / "told", ACL_DEFAULT), acl(1001, 5))
+        self.assertEqual(os.getxattr(self.sink / "untold", ACL_DEFAULT), acl(1001, 7))
+        self.assertEqual(os.getxattr(self.sink / "untold", "user.note"), b"1")
+        self.assertEqual((self.sink / "untold").stat().st_mode & 0o777, 0o755)
+        for name in ("told", "untold"):
+            self.assertEqual((self.sink / name / "f").read_text(), "f")
 
 
 class OneOfTwo(Small):
