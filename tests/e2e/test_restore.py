@@ -391,6 +391,26 @@ class Forms(Past):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assert_same_tree(self.kept[kept] / "dir", out)
 
+    def test_the_example_goes_on_where_it_died(self) -> None:
+        (self.source / "dir").mkdir(parents=True)
+        (self.source / "dir/f").write_bytes(os.urandom(300_000))
+        self.push()
+        (self.world.dir / "bin/nbackup").symlink_to(BINARY)
+        env = self.world.env() | {"PATH": f"{self.world.dir}/bin:{self.world.env()['PATH']}"}
+        out = self.dir / "a target"
+
+        def restore(**more: str) -> subprocess.CompletedProcess[bytes]:
+            return subprocess.run([EXAMPLES / "restore", f"{self.pool}:dir", out], env=env | more, capture_output=True,
+                                  check=False, timeout=120)
+
+        self.assertNotEqual(restore(NBACKUP_FAILPOINT="session.sink.data=abort").returncode, 0)
+        self.assertEqual([each.name for each in out.iterdir()], [".nbackup"])
+        done = restore()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(rb"mv -T -- " + str(out).replace(" ", "\\ ").encode(), done.stdout)
+        self.assert_same_tree(self.kept[1] / "dir", out)
+        self.assertEqual(restore().returncode, 2, "what is complete is not touched")
+
 
 def summary(outcome: Outcome) -> dict:
     """The last event of a run with --json."""
