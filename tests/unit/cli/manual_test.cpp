@@ -59,8 +59,9 @@ TEST_CASE("every command is in the manual", "[cli]") {
 TEST_CASE("every event is in the manual", "[cli]") {
   const std::string text = manual();
   for (const char* event :
-       {"start", "connection", "phase", "progress", "item", "problem", "notice", "remote", "summary", "error", "set",
-        "difference", "drill"}) {
+       {"start",   "connection", "phase",  "progress", "item", "problem",    "notice",     "remote",
+        "summary", "error",      "cache",  "pruned",   "set",  "generation", "entry",      "decision",
+        "policy",  "damaged",    "edited", "scrubbed", "heal", "healed",     "difference", "drill"}) {
     INFO(event);
     CHECK(text.find(std::string("\n.It Cm ") + event + "\n") != std::string::npos);
   }
