@@ -8,7 +8,7 @@
 // terminal, which only the foreground group may read. Ctrl-C at that terminal goes to the whole group, and would end
 // the carrier before the session had said its last words; so the program starts with SIGINT and SIGQUIT ignored
 // (OpenSSH leaves ignored signals ignored, except while it asks for a passphrase) and every other signal at its
-// default. It ends when the connection does.
+// default, unless it was ignored when this process began (nohup). It ends when the connection does.
 #pragma once
 
 #include <functional>

@@ -22,11 +22,19 @@ namespace {
 
 constexpr std::chrono::milliseconds k_look_again{5};
 
+// What was ignored on purpose (nohup) stays ignored: the child is to outlive the hangup as we do. Not what this process
+// ignores for its own sake, nor SIGCHLD, without which no child could wait for its own.
+bool stays_ignored(int number) {
+  struct sigaction before {};
+  const bool ours = number == SIGPIPE || number == SIGXFSZ || number == SIGCHLD;
+  return !ours && ::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+}
+
 void reset_signals() {
   struct sigaction action {};
   for (int number = 1; number < NSIG; ++number) {
     const bool keyboard = number == SIGINT || number == SIGQUIT;
-    action.sa_handler = keyboard ? SIG_IGN : SIG_DFL;
+    action.sa_handler = keyboard || stays_ignored(number) ? SIG_IGN : SIG_DFL;
     static_cast<void>(::sigaction(number, &action, nullptr));  // fails for SIGKILL and SIGSTOP, as it should
   }
   sigset_t none;

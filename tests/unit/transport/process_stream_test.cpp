@@ -119,15 +119,24 @@ TEST_CASE("a daemon that keeps standard error open is not waited for", "[transpo
   ::kill(static_cast<pid_t>(std::stol(std::string(as_text(*said)))), SIGKILL);
 }
 
-TEST_CASE("the program ignores Ctrl-C and has every other signal at its default", "[transport]") {
-  REQUIRE(std::signal(SIGUSR1, SIG_IGN) != SIG_ERR);
-  auto stream = open_process_stream(shell("grep -E 'SigIgn|SigBlk' /proc/self/status"));
-  REQUIRE(std::signal(SIGUSR1, SIG_DFL) != SIG_ERR);
-  REQUIRE(stream.has_value());
-  const auto said = read_all(**stream);
-  REQUIRE(said.has_value());
-  // SIGINT is bit 1 and SIGQUIT bit 2.
-  CHECK(as_text(*said) == "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000006\n");
+TEST_CASE("the program ignores Ctrl-C and what was ignored before, as by nohup", "[transport]") {
+  const auto ignored = [](void (*hangup)(int)) {
+    const auto before = std::signal(SIGHUP, hangup);
+    auto stream = open_process_stream(shell("awk '/SigIgn/ {print $2}' /proc/self/status"));
+    std::signal(SIGHUP, before);
+    REQUIRE(stream.has_value());
+    const auto said = read_all(**stream);
+    REQUIRE(said.has_value());
+    return std::stoull(std::string(as_text(*said)), nullptr, 16);
+  };
+  const auto bit = [](int number) { return 1ULL << (number - 1); };
+  const auto pipe_before = std::signal(SIGPIPE, SIG_IGN);  // for our own sake
+  const auto plain = ignored(SIG_DFL);
+  const auto by_nohup = ignored(SIG_IGN);
+  std::signal(SIGPIPE, pipe_before);
+  const unsigned long long asked = bit(SIGHUP) | bit(SIGINT) | bit(SIGQUIT) | bit(SIGPIPE);
+  CHECK((plain & asked) == (bit(SIGINT) | bit(SIGQUIT)));
+  CHECK((by_nohup & asked) == (bit(SIGHUP) | bit(SIGINT) | bit(SIGQUIT)));
 }
 
 TEST_CASE("the program inherits no descriptor of ours", "[transport]") {
