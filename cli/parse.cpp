@@ -12,6 +12,8 @@
 namespace nb::cli {
 namespace {
 
+constexpr std::string_view k_set = "true";  // what CLI11 has for a toggle that is given without a value
+
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(const CommandRow& row) : m_row(row) { column_width(28); }
@@ -86,9 +88,11 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
     const auto row = rows.find(option);
     if (row == rows.end()) continue;
     const std::string& given = option->results().at(seen[option]++);
+    const bool is_valued = row->second->kind == OptionKind::valued;
+    // "--delete=false" would delete.
+    if (!is_valued && given != k_set) return fail(Errc::usage, option->get_name() + " takes no value");
     auto applied = row->second->apply(settings, given);
     if (!applied) return wrap(std::move(applied).error(), option->get_name());
-    const bool is_valued = row->second->kind == OptionKind::valued;
     settings.given.push_back(std::string(long_name(*row->second)) + (is_valued ? "=" + given : ""));
   }
   return {};

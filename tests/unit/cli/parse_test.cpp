@@ -57,6 +57,15 @@ TEST_CASE("combined short options, with a value at the end", "[cli]") {
   CHECK(parsed(CommandId::push, {"-essh", "/s", "/d"}).rsh == "ssh");
 }
 
+TEST_CASE("a toggle takes no value: what says no would be a yes", "[cli]") {
+  for (const char* word : {"--delete=false", "--delete=0", "--no-history=no", "--new-set=0", "-n=false", "-v=3"}) {
+    CAPTURE(word);
+    refused(CommandId::push, {word, "/s", "/d"});
+  }
+  CHECK(contains(refused(CommandId::push, {"--delete=false", "/s", "/d"}), "--delete takes no value"));
+  CHECK(parsed(CommandId::push, {"--exclude", "--delete=false", "/s", "/d"}).filters.size() == 1);
+}
+
 TEST_CASE("rsync's letters for what is kept anyway are accepted", "[cli]") {
   const auto plain = parsed(CommandId::push, {"/s", "/d"});
   const auto full = parsed(CommandId::push, {"-aHAXS", "-rlptgoD", "--numeric-ids", "--partial", "-h", "/s", "/d"});
