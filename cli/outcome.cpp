@@ -51,6 +51,7 @@ void Outcome::add_line(std::string line) {
 
 void Outcome::add_problem(const Error& problem) {
   ++problems;
+  if (problem.code == Errc::metadata_lost) ++losses;
   add_line(error_line(problem));
 }
 

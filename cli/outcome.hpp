@@ -30,6 +30,7 @@ struct Outcome {
   std::string error;               // what ended the command early
   std::vector<std::string> lines;  // of problems and warnings, the first ones
   std::uint64_t problems = 0;      // paths that could not be handled
+  std::uint64_t losses = 0;        // those of them of which only metadata are missing
   std::optional<RunFigures> figures;
 
   void add_line(std::string line);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "cli/outcome.hpp"
 #include "cli/restore.hpp"
 #include "cli/scratch_directory.hpp"
 #include "cli/transfer.hpp"
@@ -38,6 +39,11 @@ Status copy_to_stdout(const std::string& path, const std::string& shown) {
   }
 }
 
+// Standard output takes no metadata: the file has arrived whole.
+bool only_lost_metadata(const Outcome& outcome) {
+  return outcome.error.empty() && outcome.problems != 0 && outcome.problems == outcome.losses;
+}
+
 }  // namespace
 
 int restore_to_stdout(const Settings& settings, Clock& clock) {
@@ -49,10 +55,12 @@ int restore_to_stdout(const Settings& settings, Clock& clock) {
   Settings to_file = settings;
   to_file.arguments.back() = file;
   to_file.quiet = true;
+  Outcome own;
+  if (to_file.outcome == nullptr) to_file.outcome = &own;
   const int exit_code = restore_to_tree(to_file, RestoreShape::one_file, clock);
-  if (exit_code != 0) return exit_code;
+  if (exit_code != 0 && !only_lost_metadata(*to_file.outcome)) return exit_code;
   const Status copied = copy_to_stdout(file, settings.arguments.front());
-  return copied ? 0 : report_early_error(settings, copied.error());
+  return copied ? exit_code : report_early_error(settings, copied.error());
 }
 
 }  // namespace nb::cli

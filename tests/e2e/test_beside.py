@@ -93,6 +93,8 @@ class Beside(Case):
         self.assertEqual((back / "dir/setuid").read_text(), "content of dir/setuid\n")
         self.assertEqual((back / "plain").stat().st_uid, (self.pool / "plain").stat().st_uid, "not the owner of today")
         self.run_ok("restore", "--at", "2", f"{self.pool}/", now)
+        outcome = self.run_code(23, "restore", "--at", "1", f"{self.pool}:plain", "-")
+        self.assertEqual(outcome.stdout, b"content of plain\n", outcome.text)
         self.assert_same_tree(self.source, now)
 
     def test_it_follows_every_change_and_leaves_nothing_behind(self) -> None:
