@@ -20,8 +20,6 @@ namespace nb::cli {
 namespace {
 
 void install_signals_for(const Settings& settings) {
-  // Whoever wants to hear of a failed run wants to hear of an interrupted one.
-  if (wants_reports(settings)) return install_signal_handlers(SecondSignal::exits);
   switch (settings.command) {
     case CommandId::push:
     case CommandId::pull:
@@ -47,7 +45,9 @@ void install_signals_for(const Settings& settings) {
     case CommandId::diff:
     case CommandId::prune:
     case CommandId::policy:
-      return;  // short, or safe to interrupt anywhere
+      // Short, or safe to interrupt anywhere; but whoever wants to hear of a failed run wants to hear of that.
+      if (wants_reports(settings)) install_signal_handlers(SecondSignal::exits);
+      return;
   }
 }
 
