@@ -4,6 +4,7 @@
 #include "cache/client_hosts.hpp"
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
+#include "cli/log_reporter.hpp"
 #include "cli/memory.hpp"
 #include "cli/open_reporters.hpp"
 #include "cli/outcome.hpp"
@@ -146,6 +147,11 @@ int report_early_error(const Settings& settings, const Error& error) {
   const int code = exit_code_of(error.code);
   if (settings.json) JsonReporter(stdout, JsonProgress::off).on_error(error, code);
   if (settings.outcome != nullptr) settings.outcome->error = error_line(error);
+  if (settings.log_file) {
+    // One that cannot be opened is the error itself, or nobody could be told of this one there.
+    const auto log = open_log_reporter(*settings.log_file);
+    if (log) (*log)->on_error(error, code);
+  }
   print_error(error);
   return code;
 }

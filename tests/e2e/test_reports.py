@@ -147,6 +147,14 @@ class Hooks(Reports):
         self.push("--log-file", str(log), "--before", "false", code=opt.HOOK_FAILED)
         self.assertIn("[hook-failed]", log.read_text())
 
+    def test_the_log_file_hears_of_what_is_wrong_at_once(self) -> None:
+        log = self.dir / "log"
+        self.push("--log-file", str(log), "--exclude-from", str(self.dir / "missing"), code=opt.IO)
+        self.assertIn("failed, exit 11", log.read_text())
+        log.unlink()
+        self.run_code(opt.PATH, "push", "--log-file", log, f"{self.source}/", self.source / "inside")
+        self.assertIn("failed, exit 3", log.read_text())
+
     def test_an_interrupt_reaches_the_hook(self) -> None:
         marker = self.dir / "scratch" / "waits"
         hook = f"trap 'echo ended >{marker}; exit 0' TERM; echo waits >{marker}; while :; do sleep 0.05; done"
