@@ -16,6 +16,7 @@
 #include "cli/bench_verdict.hpp"
 #include "cli/commands.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/standard_stream.hpp"
 #include "cli/status_line.hpp"
 #include "cli/terminal.hpp"
@@ -122,7 +123,7 @@ int run_bench(const Settings& settings, Clock& clock) {
   if (settings.far_end) return serve_far_end(settings, clock);
   const auto result = measure(settings, clock);
   if (!result) return report(settings, result.error());
-  fmt::print("{}", settings.json ? bench_json(*result) : settings.csv ? bench_csv(*result) : bench_table(*result));
+  print_out("{}", settings.json ? bench_json(*result) : settings.csv ? bench_csv(*result) : bench_table(*result));
   return 0;
 }
 

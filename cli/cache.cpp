@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/json_events.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/quantities.hpp"
 #include "cli/terminal.hpp"
 #include "cli/user_files.hpp"
@@ -24,7 +25,7 @@ Result<std::shared_ptr<cache::Store>> usable_memory() {
 
 Status print_path() {
   NB_TRY_ASSIGN(const std::string path, memory_path());
-  fmt::print("{}\n", escape(path));
+  print_out("{}\n", escape(path));
   return {};
 }
 
@@ -33,25 +34,25 @@ Status show(const Settings& settings) {
   const auto use = cache::measure(*store);
   if (!use) return fail(Errc::io, store->path());
   if (settings.json) {
-    fmt::print("{}\n", json_cache_use(*use, store->path()));
+    print_out("{}\n", json_cache_use(*use, store->path()));
     return {};
   }
-  fmt::print("path        {}\n", escape(store->path()));
-  fmt::print("size        {}\n", format_bytes(use->file_bytes));
-  fmt::print("digests     {}\n", format_counted(use->digests, "file", "files"));
-  fmt::print("signatures  {}, {}\n", format_counted(use->signatures, "file", "files"),
+  print_out("path        {}\n", escape(store->path()));
+  print_out("size        {}\n", format_bytes(use->file_bytes));
+  print_out("digests     {}\n", format_counted(use->digests, "file", "files"));
+  print_out("signatures  {}, {}\n", format_counted(use->signatures, "file", "files"),
              format_bytes(use->signature_bytes));
-  fmt::print("attributes  none in {}\n", format_counted(use->bare_directories, "directory", "directories"));
-  fmt::print("sets        {}\n", format_count(use->sets));
+  print_out("attributes  none in {}\n", format_counted(use->bare_directories, "directory", "directories"));
+  print_out("sets        {}\n", format_count(use->sets));
   return {};
 }
 
 Status take_away(const Settings& settings, const cache::Store& store, const std::optional<cache::Pruned>& gone) {
   if (!gone) return fail(Errc::io, store.path());
   if (settings.json) {
-    fmt::print("{}\n", json_cache_pruned(*gone));
+    print_out("{}\n", json_cache_pruned(*gone));
   } else {
-    fmt::print("removed {}, {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
+    print_out("removed {}, {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
                format_counted(gone->signatures, "signature", "signatures"),
                format_counted(gone->bare_directories, "note of a directory", "notes of directories"),
                format_counted(gone->hosts, "host", "hosts"));

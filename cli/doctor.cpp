@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/terminal.hpp"
 #include "cli/transfer.hpp"
 
@@ -98,8 +99,8 @@ std::string wrap(const std::string& text) {
 void print_text(const Settings& settings, const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     if (settings.quiet && check.level == CheckLevel::ok) continue;
-    fmt::print("{:<8} {:<12} {}\n", level_name(check.level), check.name, wrap(escape(check.text)));
-    if (!check.advice.empty()) fmt::print("{:<21} {}\n", "", wrap(escape(check.advice)));
+    print_out("{:<8} {:<12} {}\n", level_name(check.level), check.name, wrap(escape(check.text)));
+    if (!check.advice.empty()) print_out("{:<21} {}\n", "", wrap(escape(check.advice)));
   }
 }
 
@@ -114,7 +115,7 @@ void print_json(const Settings& settings, const std::vector<Check>& checks) {
                                   {"text", escape(check.text)},
                                   {"advice", escape(check.advice)}});
   }
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_out("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace

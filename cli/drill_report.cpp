@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
+#include "cli/print.hpp"
 #include "cli/quantities.hpp"
 #include "cli/terminal.hpp"
 
@@ -62,24 +63,24 @@ void DrillTeller::on_problem(const Error& error) {
   // A drill is about contents: what a temporary place cannot hold of owners and attributes is no finding.
   if (error.code == Errc::metadata_lost) return;
   ++m_problems;
-  if (m_settings.json) fmt::print("{}\n", json_problem(error));
+  if (m_settings.json) print_out("{}\n", json_problem(error));
   print_error(error);
 }
 
 void DrillTeller::on_notice(const std::string& text) {
-  if (m_settings.json) fmt::print("{}\n", json_notice(text));
+  if (m_settings.json) print_out("{}\n", json_notice(text));
 }
 
 void DrillTeller::on_difference(const SampledFile& file, DifferenceFrom from, const std::string& where) {
-  if (m_settings.json) fmt::print("{}\n", json_difference(file, from, where));
+  if (m_settings.json) print_out("{}\n", json_difference(file, from, where));
   print_message(difference_line(file, from, where));
 }
 
 void DrillTeller::on_result(const DrillResult& result) {
   if (m_settings.json) {
-    fmt::print("{}\n", json_drill(result));
+    print_out("{}\n", json_drill(result));
   } else if (!m_settings.quiet) {
-    fmt::print("nbackup: {}\n", summary_line(result));
+    print_out("nbackup: {}\n", summary_line(result));
   }
 }
 

@@ -149,7 +149,6 @@ int main(int argc, char** argv) {
   try {
     return nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) return nb::cli::checked(0);
     // Ours throw nothing; what arrives here is a library's, memory that ran out above all.
     std::fprintf(stderr, "nbackup: %s: %s\n", nb::info(nb::Errc::internal).text.data(), error.what());
     return nb::info(nb::Errc::internal).exit_code;

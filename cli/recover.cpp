@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
+#include "cli/print.hpp"
 #include "cli/remote_command.hpp"
 #include "cli/terminal.hpp"
 #include "session/set_path.hpp"
@@ -103,7 +104,7 @@ Result<int> recover(const Settings& settings, Clock& clock) {
   NB_TRY_ASSIGN(const Recovered all, recover_set(place.path, settings.wait, clock));
   for (const RelPath& path : all.report.conflicts) print_error(Error{Errc::foreign_edit, 0, path.str()});
   if (!settings.quiet) {
-    fmt::print("nbackup: {}: {}, generation {}\n", escape(place.path), outcome(all), all.report.generation);
+    print_out("nbackup: {}: {}, generation {}\n", escape(place.path), outcome(all), all.report.generation);
   }
   tell_orphans(all.orphans);
   tell_lost(all.history);

@@ -12,6 +12,7 @@
 #include "cli/endpoints.hpp"
 #include "cli/json_events.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/status_table.hpp"
 #include "cli/terminal.hpp"
 
@@ -25,11 +26,11 @@ void keep_only(const std::string& destination, std::vector<cache::KnownSet>& set
 
 void print_rows(const Settings& settings, const std::vector<StatusRow>& rows) {
   if (settings.json) {
-    for (const StatusRow& row : rows) fmt::print("{}\n", json_status_row(row));
+    for (const StatusRow& row : rows) print_out("{}\n", json_status_row(row));
   } else if (!rows.empty()) {
     const std::string table = status_table(rows);
     const bool fits = ::isatty(STDOUT_FILENO) == 0 || width_of(table) <= terminal_columns(stdout);
-    fmt::print("{}", fits ? table : status_blocks(rows));
+    print_out("{}", fits ? table : status_blocks(rows));
   }
 }
 
@@ -54,7 +55,7 @@ Status show(const Settings& settings, const std::optional<std::string>& destinat
   }
   if (!stale.empty()) return fail(Errc::stale, stale);
   if (rows.empty() && destination) return fail(Errc::path, "this client has never pushed to " + *destination);
-  if (rows.empty() && !settings.json) fmt::print("nbackup: this client has not pushed anywhere yet\n");
+  if (rows.empty() && !settings.json) print_out("nbackup: this client has not pushed anywhere yet\n");
   return {};
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from support import loopfs, options as opt, tree
 from support.crash import wait_stopped
+from support.rot import flip
 from support.run import BINARY, CARRIERS, Case, Outcome
 
 ROTTEN = b"this very content will rot on the disk" + bytes(range(256)) * 300  # a set knows the digests of large files
@@ -178,6 +179,19 @@ class Rot(Drilled):
         outcome = self.drill("--at", "latest", self.pool, code=40)
         self.assertEqual(differences(outcome), [("rots", "source")])
         self.assertEqual(result(outcome)["with_record"], 0)
+
+    def test_a_reader_that_has_gone_takes_no_exit_code_along(self) -> None:
+        for number in range(60):
+            (self.source / f"{number}{'x' * 200}").write_text("will rot")
+        self.push()
+        for number in range(60):
+            flip(self.pool / f"{number}{'x' * 200}")
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer) as gone:
+            done = subprocess.run([BINARY, "drill", "--json", "--at", "latest", self.pool], env=self.world.env(),
+                                  stdin=subprocess.DEVNULL, stdout=gone, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, opt.DIFFERS, done.stderr)
 
     def test_a_lost_list_of_changes_is_a_finding(self) -> None:
         (self.pool / ".nbackup/history/2/changes").unlink()
