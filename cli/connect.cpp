@@ -63,7 +63,9 @@ transport::RemoteOptions remote_options(const Settings& settings, const FarHost&
   options.libssh.host = host.address;
   options.libssh.command = command;
   options.libssh.config_file = ssh_config_file(settings);
-  if (settings.connect_timeout) options.libssh.connect_timeout = *settings.connect_timeout;
+  // 0 is as if it was not said.
+  const auto limit = settings.connect_timeout.value_or(std::chrono::seconds(0));
+  if (limit.count() != 0) options.libssh.connect_timeout = limit;
   options.libssh.write_inactivity = settings.timeout;
   options.libssh.cpus = {cpu_flags(), host.cpu_flags};
   options.libssh.measured = host.measured;

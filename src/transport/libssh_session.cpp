@@ -5,6 +5,9 @@
 
 #include <fcntl.h>
 #include <libssh/callbacks.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <array>
 
@@ -132,6 +135,18 @@ Status apply_explicit(ssh_session session, const LibsshOptions& options) {
   return set_number(session, SSH_OPTIONS_STRICTHOSTKEYCHECK, 1);
 }
 
+// Where nobody sends for long, only this finds out that the other host has gone: after three minutes. What is no TCP
+// connection refuses it, and does without.
+void keep_alive(int socket) {
+  const auto set = [socket](int level, int name, int value) {
+    static_cast<void>(::setsockopt(socket, level, name, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 20);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 6);
+}
+
 Errc connect_code(std::string_view text) {
   if (text.find("imeout") != std::string_view::npos) return Errc::connect_timeout;
   if (text.find("no match for method") != std::string_view::npos) return Errc::unsupported;
@@ -222,6 +237,7 @@ Status connect_session(ssh_session session, const LibsshOptions& options) {
   }
   // libssh does not: a program that we start later would keep the connection open behind our back.
   if (::fcntl(ssh_get_fd(session), F_SETFD, FD_CLOEXEC) != 0) return fail_errno("fcntl");
+  keep_alive(ssh_get_fd(session));
   return {};
 }
 

@@ -98,15 +98,25 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
+void add_connect_timeout(std::vector<std::string>& words, const LibsshOptions& options) {
+  if (!options.connect_timeout) return;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.connect_timeout).count();
+  words.push_back("-oConnectTimeout=" + std::to_string(std::max<long>(seconds, 1)));
+}
+
+// What runs there may be silent for long, and then nothing else shows that the line is dead: ssh gives up after three
+// questions without an answer. What the configuration says of it holds.
+void add_alive_interval(std::vector<std::string>& words, const ssh::EffectiveConfig& effective) {
+  const std::string configured = ssh::first_value(effective, "serveraliveinterval");
+  if (configured.empty() || configured == "0") words.emplace_back("-oServerAliveInterval=100");
+}
+
 // Our own options for a program that we chose: whatever the configuration says about terminals, forwarding and
 // commands would disturb the session.
 std::vector<std::string> chosen_program(const LibsshOptions& options) {
   std::vector<std::string> words{"ssh", "-T", "-x", "-a", "-oRemoteCommand=none", "-oClearAllForwardings=yes"};
   if (!options.prompt) words.emplace_back("-oBatchMode=yes");
-  if (options.connect_timeout) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.connect_timeout).count();
-    words.push_back("-oConnectTimeout=" + std::to_string(std::max<long>(seconds, 1)));
-  }
+  add_connect_timeout(words, options);
   for (const std::string& file : options.identity_files) words.insert(words.end(), {"-i", file});
   return words;
 }
@@ -177,7 +187,9 @@ Result<std::unique_ptr<ByteStream>> open_program(const RemoteOptions& options, c
 Result<std::unique_ptr<ByteStream>> open_chosen_program(const RemoteOptions& options,
                                                         const ssh::CarrierChoice& choice) {
   const LibsshOptions& asked = options.libssh;
-  ProgramCall call = with_requests(chosen_program(asked), asked, choice.effective);
+  std::vector<std::string> words = chosen_program(asked);
+  add_alive_interval(words, choice.effective);
+  ProgramCall call = with_requests(std::move(words), asked, choice.effective);
   if (!choice.names_ciphers && !asked.demanded.ciphers) {
     const auto preferences = ssh::program_preferences(asked.cpus, asked.measured);
     call.words.insert(call.words.end(), preferences.begin(), preferences.end());
@@ -201,6 +213,11 @@ Result<std::unique_ptr<ByteStream>> open_users_program(const RemoteOptions& opti
   auto effective = ask_ssh(words, asked.host, asked.config_file, SelectOptions{}.limit);
   // One that cannot be asked has no PostAuthNone.
   if (!effective && asks) return tl::make_unexpected(effective.error());
+  // Behind the user's words: what they say of it holds.
+  if (effective && !ssh::names_host(words)) {
+    add_connect_timeout(words, asked);
+    add_alive_interval(words, *effective);
+  }
   return open_program(options, with_requests(std::move(words), asked, effective.value_or(ssh::EffectiveConfig())));
 }
 

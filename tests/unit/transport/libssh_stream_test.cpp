@@ -7,6 +7,8 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -55,6 +57,24 @@ LibsshOptions with_settings(const TempDir& dir, const std::string& line, const s
   return options;
 }
 
+// Whether a socket connected to `port` of this machine has TCP's keep-alive timer running.
+bool is_kept_alive(std::uint16_t port) {
+  char wanted[16];
+  static_cast<void>(std::snprintf(wanted, sizeof wanted, ":%04X", unsigned{port}));
+  std::ifstream table("/proc/net/tcp");
+  std::string number;
+  std::string local;
+  std::string remote;
+  std::string state;
+  std::string queues;
+  std::string timer;
+  std::string rest;
+  while (table >> number >> local >> remote >> state >> queues >> timer && std::getline(table, rest)) {
+    if (remote.ends_with(wanted) && timer.starts_with("02:")) return true;
+  }
+  return false;
+}
+
 Error refused(LibsshOptions options) {
   auto stream = open_libssh_stream(std::move(options));
   REQUIRE_FALSE(stream.has_value());
@@ -71,6 +91,14 @@ std::string other_host_line() {
 }
 
 }  // namespace
+
+TEST_CASE("a silent connection is looked after by TCP", "[transport]") {
+  const auto stream = open_libssh_stream(libssh_options(shared_sshd(), "cat"));
+  REQUIRE(stream.has_value());
+  // While something is on its way the timer is that of its repetition.
+  for (int tries = 0; tries < 1000 && !is_kept_alive(shared_sshd().port()); ++tries) std::this_thread::sleep_for(10ms);
+  CHECK(is_kept_alive(shared_sshd().port()));
+}
 
 TEST_CASE("the negotiated algorithms are told", "[transport]") {
   auto stream = open_libssh_stream(libssh_options(shared_sshd(), "cat"));

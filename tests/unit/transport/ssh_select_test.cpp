@@ -130,9 +130,12 @@ TEST_CASE("open_remote_stream by a remote shell of the user's choice", "[transpo
   std::vector<std::string> notices;
   RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
   options.rsh = "ssh -o 'BatchMode yes'";
+  options.libssh.connect_timeout.reset();
   std::string description;
   CHECK(output_of(options, &description) == "here\n");
-  CHECK(description.starts_with("ssh program: ssh -o BatchMode yes -oLogVerbose=kex.c:*choose* -F "));
+  // Debian's ssh has a ServerAliveInterval of its own under BatchMode.
+  CHECK(description.starts_with("ssh program: ssh -o BatchMode yes -o"));
+  CHECK(description.find(" -oLogVerbose=kex.c:*choose* -F ") != std::string::npos);
   CHECK(notices.empty());
   options.rsh = "'open";
   CHECK(transport::open_remote_stream(options).error().code == Errc::usage);
@@ -212,6 +215,22 @@ TEST_CASE("an ssh program that has PostAuthNone is given it", "[transport]") {
   options.rsh = dir.path("ssh");
   options.libssh.security = ssh::Security::off;
   CHECK(output_of(options).find("-oPostAuthNone=cipher-and-mac") == 0);
+}
+
+TEST_CASE("time limits reach an ssh program of the user's choice, behind the user's words", "[transport]") {
+  std::vector<std::string> notices;
+  RemoteOptions options = remote_options(shared_sshd().client_config(), notices);
+  options.rsh = "ssh -oConnectTimeout=7";
+  options.libssh.connect_timeout = 1500ms;
+  std::string description;
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.find("ssh -oConnectTimeout=7 -oConnectTimeout=2 -oServerAliveInterval=100 ") != std::string::npos);
+  options = remote_options(shared_sshd().client_config("ServerAliveInterval 9"), notices);
+  options.rsh = "ssh";
+  options.libssh.connect_timeout.reset();
+  CHECK(output_of(options, &description) == "here\n");
+  CHECK(description.find("ServerAliveInterval") == std::string::npos);
+  CHECK(description.find("ConnectTimeout") == std::string::npos);
 }
 
 TEST_CASE("what is no ssh gets no option of ours, and the user is told", "[transport]") {
