@@ -13,9 +13,10 @@
 #include "cache/client_hosts.hpp"
 #include "cli/peer_watch.hpp"
 #include "cli/prompt.hpp"
-#include "cli/signals.hpp"
 #include "cli/terminal.hpp"
+#include "session/interrupt.hpp"
 #include "ssh/quote.hpp"
+#include "transport/abandonable_open.hpp"
 #include "transport/process_stream.hpp"
 #include "transport/throttle.hpp"
 
@@ -109,11 +110,9 @@ Result<Stream> open_remote(const Settings& settings, const FarHost& host, const 
     messages.on_warning("--ssh-security=off: whoever can change packets on the way to " + host.address.name +
                         " can change what is copied and run commands there as you");
   }
-  auto opened = [&] {
-    const ExitOnSignal exit_on_signal;
-    return transport::open_remote_stream(remote_options(settings, host, command, messages));
-  }();
-  NB_TRY_ASSIGN(Stream stream, std::move(opened));
+  // After a signal the run ends as every other does, with all that is told of its end.
+  NB_TRY_ASSIGN(Stream stream, transport::open_unless_given_up(remote_options(settings, host, command, messages),
+                                                               session::interrupt_requested));
   const FarEnd far_end = far_end_of(*stream);
   return watch_peer(std::move(stream), {host.address.name, settings.remote_path.value_or("nbackup"), far_end});
 }

@@ -15,6 +15,7 @@
 #include "cli/terminal.hpp"
 #include "cli/transfer.hpp"
 #include "cli/version.hpp"
+#include "session/interrupt.hpp"
 
 namespace nb::cli {
 namespace {
@@ -147,7 +148,10 @@ int run_command(const Settings& settings, Clock& clock) {
 
 int main(int argc, char** argv) {
   try {
-    return nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
+    const int exit_code = nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
+    // A thread that was connecting may have been left alone (transport/abandonable_open.hpp).
+    if (nb::session::interrupt_requested()) ::_exit(exit_code);
+    return exit_code;
   } catch (const std::exception& error) {
     // Ours throw nothing; what arrives here is a library's, memory that ran out above all.
     std::fprintf(stderr, "nbackup: %s: %s\n", nb::info(nb::Errc::internal).text.data(), error.what());

@@ -2,11 +2,15 @@
 #include "cli/prompt.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/fd.hpp"
 #include "cli/signals.hpp"
+#include "session/interrupt.hpp"
 
 namespace nb::cli {
 namespace {
@@ -36,11 +40,23 @@ class EchoOff {
   bool m_changed;
 };
 
+// False after a signal, whichever thread it came to.
+bool wait_for_key(int terminal) {
+  constexpr int k_tick_ms = 100;
+  pollfd waited{terminal, POLLIN, 0};
+  while (!session::interrupt_requested()) {
+    const int found = ::poll(&waited, 1, k_tick_ms);
+    if (found > 0) return true;
+    if (found < 0 && errno != EINTR) return false;
+  }
+  return false;
+}
+
 std::optional<std::string> read_line(int terminal) {
   constexpr std::size_t k_longest = 4096;
   std::string line;
   char c = 0;
-  while (::read(terminal, &c, 1) == 1) {
+  while (wait_for_key(terminal) && ::read(terminal, &c, 1) == 1) {
     if (c == '\n') return line;
     if (line.size() == k_longest) return std::nullopt;
     line += c;

@@ -2,9 +2,11 @@
 #include "cli/signals.hpp"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string_view>
 
 #include "session/client.hpp"
@@ -13,12 +15,15 @@ namespace nb::cli {
 namespace {
 
 // Signal handlers leave no other way than state of the process. Lock-free, so allowed in a handler.
-std::atomic<int> g_signals{0};
+std::atomic<std::int64_t> g_first_at{0};  // when the first signal came; 0: none has
 std::atomic<bool> g_second_exits{true};
 std::atomic<bool> g_first_exits{false};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
 
 constexpr int k_interrupted_exit = 20;
+// timeout(1) and a service manager signal the process and then its group, which is one wish.
+constexpr std::int64_t k_one_event_ms = 1000;
 
 [[noreturn]] void exit_at_once() {
   constexpr std::string_view k_text = "nbackup: interrupted\n";
@@ -26,9 +31,19 @@ constexpr int k_interrupted_exit = 20;
   ::_exit(k_interrupted_exit);
 }
 
+// Of the system's monotonic clock; allowed in a handler.
+std::int64_t milliseconds_now() {
+  struct timespec now {};
+  static_cast<void>(::clock_gettime(CLOCK_MONOTONIC, &now));
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 void on_signal(int) {
   if (g_first_exits) exit_at_once();
-  if (g_signals.fetch_add(1) > 0 && g_second_exits) ::_exit(k_interrupted_exit);
+  const std::int64_t now = milliseconds_now();
+  std::int64_t first = 0;
+  const bool is_first = g_first_at.compare_exchange_strong(first, now);
+  if (!is_first && g_second_exits && now - first > k_one_event_ms) ::_exit(k_interrupted_exit);
   session::request_interrupt();
 }
 
@@ -52,7 +67,7 @@ void install_signal_handlers(SecondSignal second) {
 
 ExitOnSignal::ExitOnSignal() {
   g_first_exits = true;
-  if (g_signals > 0) exit_at_once();
+  if (g_first_at != 0) exit_at_once();
 }
 
 ExitOnSignal::~ExitOnSignal() { g_first_exits = false; }
@@ -61,7 +76,7 @@ ExitOnSignal::Pause::Pause() : m_before(g_first_exits.exchange(false)) {}
 
 ExitOnSignal::Pause::~Pause() {
   g_first_exits = m_before;
-  if (m_before && g_signals > 0) exit_at_once();
+  if (m_before && g_first_at != 0) exit_at_once();
 }
 
 }  // namespace nb::cli

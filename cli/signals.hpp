@@ -7,7 +7,7 @@
 namespace nb::cli {
 
 enum class SecondSignal : std::uint8_t {
-  exits,    // the client: whoever presses Ctrl-C twice means it
+  exits,    // the client: whoever presses Ctrl-C again after a second means it
   ignored,  // serve: a commit past its commit point must come to its end
 };
 

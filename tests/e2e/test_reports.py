@@ -170,6 +170,27 @@ class Hooks(Reports):
         assert told
         self.assertEqual(told["EXIT_CODE"], str(opt.INTERRUPTED))
 
+    def test_an_interrupt_while_connecting_is_told_like_any_other(self) -> None:
+        """A host that takes the connection and says nothing. timeout(1) signals the process, and then its group."""
+        log, config = self.dir / "log", self.dir / "config"
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            config.write_text(f"Host mute\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\n")
+            run = self.world.spawn("push", "--json", "--log-file", log, "--on-failure", f"{self.note} on-failure",
+                                   "--ssh-config", config, f"{self.source}/", "mute:/pool")
+            silent.settimeout(60)
+            connection, _ = silent.accept()
+            with connection:
+                for number in (signal.SIGTERM, signal.SIGHUP):
+                    run.kill(number)
+                outcome = run.wait(timeout=20)
+        self.assertEqual(outcome.code, opt.INTERRUPTED, outcome.text)
+        told = self.told("on-failure")
+        assert told, outcome.text
+        self.assertEqual(told["EXIT_CODE"], str(opt.INTERRUPTED))
+        self.assertIn("failed, exit 20", log.read_text())
+        last = json.loads(outcome.stdout.splitlines()[-1])
+        self.assertEqual((last["event"], last["code"]), ("error", "interrupted"))
+
     def wait_for(self, path: Path, text: str) -> None:
         deadline = time.monotonic() + 20
         while not path.exists() or path.read_text() != text:
