@@ -25,7 +25,8 @@ constexpr std::array k_hints{
     Hint{Errc::protocol,
          "If the remote shell prints something at login, silence it: ssh HOST true must print nothing."},
     Hint{Errc::connection_lost, "Run it again: what was sent is kept. --retry=N does so by itself."},
-    Hint{Errc::interrupted, "What was sent is kept and the next run continues from it."},
+    // Not of a run, of which the reporters say it.
+    Hint{Errc::interrupted, "What was under way is stopped; what is committed stays."},
     Hint{Errc::changed, "Stop what writes to it, or back up a snapshot."},
     Hint{Errc::unreadable, "Make it readable for this user, or leave it out with --exclude."},
     Hint{Errc::max_delete, "Look at it with -n -i --delete --max-delete=-1. If it is right, leave out the -n. A "

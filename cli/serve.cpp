@@ -14,6 +14,7 @@
 #include "cli/standard_stream.hpp"
 #include "cli/summary.hpp"
 #include "cli/terminal.hpp"
+#include "session/client.hpp"
 #include "session/serve.hpp"
 #include "transport/throttle.hpp"
 
@@ -54,6 +55,8 @@ Status serve(const Settings& settings, session::ServeOptions options, Clock& clo
   options.on_command = [&](const wire::Command& command, session::CommandOutput& output) {
     return answer_host_command(command, rights, output, clock);
   };
+  // There is no terminal here: the end of the connection is all that tells of a Ctrl-C over there.
+  options.on_client_gone = session::request_interrupt;
   NB_TRY_ASSIGN(auto stream, take_standard_stream(settings.timeout));
   stream = transport::make_throttle(std::move(stream), {settings.bytes_per_second}, clock);
   ServeObserver observer;

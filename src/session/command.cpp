@@ -47,6 +47,20 @@ class SentOutput final : public CommandOutput {
   std::string m_piece;
 };
 
+// While one lives, the client is watched. It ends with the handler: a client may go once that has finished.
+class ClientWatch {
+ public:
+  ClientWatch(Connection& connection, const std::function<void()>& on_gone) : m_connection(connection) {
+    m_connection.watch_peer(on_gone);
+  }
+  ~ClientWatch() { m_connection.watch_peer({}); }
+  ClientWatch(const ClientWatch&) = delete;
+  ClientWatch& operator=(const ClientWatch&) = delete;
+
+ private:
+  Connection& m_connection;
+};
+
 // The other side's messages until CommandEnd.
 Result<int> pass_on(Connection& connection, CommandOutput& output) {
   using enum wire::MessageType;
@@ -82,10 +96,14 @@ Result<int> converse(Connection& connection, const wire::Command& command, const
 
 }  // namespace
 
-Status answer_command(Connection& connection, const wire::Command& command, const CommandHandler& handler) {
+Status answer_command(Connection& connection, const wire::Command& command, const CommandHandler& handler,
+                      const std::function<void()>& on_client_gone) {
   if (!handler) return fail(Errc::unsupported, "commands");
   SentOutput output(connection);
-  Result<int> exit_code = handler(command, output);
+  Result<int> exit_code = [&] {
+    const ClientWatch watch(connection, on_client_gone);
+    return handler(command, output);
+  }();
   // What was written before an error is part of the answer.
   NB_TRY(output.send_piece());
   NB_TRY(exit_code);

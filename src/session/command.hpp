@@ -30,7 +30,9 @@ class CommandOutput {
 using CommandHandler = std::function<Result<int>(const wire::Command& command, CommandOutput& output)>;
 
 // Server: runs `handler`, whose output goes to the client, and says how it ended. An error is for the caller to send.
-Status answer_command(Connection& connection, const wire::Command& command, const CommandHandler& handler);
+// `on_client_gone` is called, on any thread, if the client ends or loses the connection while the handler runs.
+Status answer_command(Connection& connection, const wire::Command& command, const CommandHandler& handler,
+                      const std::function<void()>& on_client_gone);
 
 struct CommandOptions {
   std::chrono::seconds inactivity{0};  // a silence longer than this is Errc::timeout; 0: wait for ever

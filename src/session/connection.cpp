@@ -12,6 +12,15 @@ namespace {
 constexpr std::chrono::milliseconds k_tick{100};
 constexpr std::chrono::milliseconds k_drain{5000};
 
+// Whoever has said that is not gone, but has nothing more to say.
+bool says_goodbye(wire::FrameReader frame) {
+  while (true) {
+    const auto message = frame.next();
+    if (!message || !*message) return false;
+    if ((*message)->type == wire::MessageType::goodbye) return true;
+  }
+}
+
 }  // namespace
 
 Connection::Connection(transport::ByteStream& stream, ConnectionOptions options)
@@ -73,6 +82,13 @@ Status Connection::flush() {
 bool Connection::send_error(const Error& error) {
   if (error.code == Errc::connection_lost || error.code == Errc::timeout) return false;
   return send(to_message(error)) && flush() && m_sender.finish();
+}
+
+void Connection::watch_peer(std::function<void()> on_gone) {
+  if (!on_gone || says_goodbye(m_frame)) return m_receiver.watch_end(nullptr);
+  m_receiver.watch_end([on_gone = std::move(on_gone)](ByteView last) {
+    if (!says_goodbye(wire::FrameReader(last))) on_gone();
+  });
 }
 
 void Connection::drain() { m_receiver.drain(k_drain); }

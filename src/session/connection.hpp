@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -66,6 +67,10 @@ class Connection {
   // No message has arrived that was not received: the next receive() will wait for the peer, so flush first. By the
   // receiving thread.
   [[nodiscard]] bool drained();
+
+  // `on_gone` is called once, on another thread or at once, when the peer has ended or lost the connection without a
+  // Goodbye; it must not call the connection. An empty function takes it back.
+  void watch_peer(std::function<void()> on_gone);
 
   // Starts sending KeepAlive when nothing else was sent for the agreed time; not before the peer's hello was seen.
   void start_keep_alive() { m_keep_alive_on = true; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -56,6 +57,17 @@ std::optional<Bytes> FrameReceiver::next_if_here() {
   return take_front();
 }
 
+void FrameReceiver::watch_end(OnEnd on_end) {
+  const std::lock_guard lock(m_mutex);
+  m_on_end = std::move(on_end);
+  if (m_end) tell_end();
+}
+
+void FrameReceiver::tell_end() {
+  const OnEnd told = std::exchange(m_on_end, nullptr);
+  if (told) told(m_queue.empty() ? ByteView() : ByteView(m_queue.back()));
+}
+
 void FrameReceiver::drain(std::chrono::milliseconds limit) {
   std::unique_lock lock(m_mutex);
   m_dropping = true;
@@ -73,6 +85,7 @@ void FrameReceiver::run() {
     } else {
       const std::lock_guard lock(m_mutex);
       m_end = payload ? Status{} : tl::make_unexpected(payload.error());
+      tell_end();
       m_changed.notify_all();
     }
     return drop_rest();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -37,6 +38,12 @@ class FrameReceiver {
   // Drops what comes from now on, until the line ends or `limit` is over. next() is of no use after it.
   void drain(std::chrono::milliseconds limit);
 
+  // `on_end` is called once, on the receiver's thread or at once in here, when nothing more will come, whatever the
+  // reason: with the last payload that nobody has taken, empty if there is none. It must not call this object. An empty
+  // function takes it back: it is not called after that.
+  using OnEnd = std::function<void(ByteView last_untaken)>;
+  void watch_end(OnEnd on_end);
+
   // Bytes taken from the stream, and what the frames among them would have been uncompressed.
   [[nodiscard]] std::uint64_t wire_bytes() const { return m_wire_bytes; }
   [[nodiscard]] std::uint64_t plain_bytes() const { return m_plain_bytes; }
@@ -53,6 +60,7 @@ class FrameReceiver {
   bool queue(Bytes payload);
   void drop_rest();
   Bytes take_front();  // with m_mutex held
+  void tell_end();     // likewise
 
   transport::ByteStream& m_stream;
   const std::chrono::milliseconds m_inactivity;
@@ -63,6 +71,7 @@ class FrameReceiver {
   std::size_t m_queued_bytes = 0;
   std::optional<Status> m_end;             // no further frame will come: why
   std::optional<TimePoint> m_taker_since;  // next() has been waiting for so long
+  OnEnd m_on_end;
   bool m_dropping = false;
   bool m_line_ended = false;
   bool m_stopping = false;

@@ -62,7 +62,7 @@ class Server {
       if (raw.type == wire::MessageType::command) {
         NB_TRY_ASSIGN(const auto command, wire::decode_message<wire::Command>(raw.body));
         NB_TRY(compress(command.compression));
-        NB_TRY(answer_command(m_connection, command, m_options.on_command));
+        NB_TRY(answer_command(m_connection, command, m_options.on_command, m_options.on_client_gone));
         // A client that has closed its half by now is to get all of it too.
         m_connection.finish_sending();
         return {};

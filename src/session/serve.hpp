@@ -21,6 +21,8 @@ struct ServeOptions {
   bool append_only = false;
   std::chrono::seconds inactivity{0};
   Limits limits;
+  // Called on any thread when the client ends or loses the connection while a command runs: what it does is to end.
+  std::function<void()> on_client_gone;
   CommandHandler on_command;        // none: every command is Errc::unsupported; keeps to root and read_only by itself
 };
 

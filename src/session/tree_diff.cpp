@@ -5,6 +5,7 @@
 
 #include "base/unreadable.hpp"
 #include "fs/metadata.hpp"
+#include "session/interrupt.hpp"
 #include "session/itemize.hpp"
 #include "txn/live_tree.hpp"
 #include "txn/past_tree.hpp"
@@ -61,6 +62,7 @@ class Diff {
     while (!m_pending.empty()) {
       const Pending next = std::move(m_pending.back());
       m_pending.pop_back();
+      if (interrupt_requested()) return fail(Errc::interrupted, "");
       NB_TRY(next.has == Has::both ? compare(next.path) : walk(next));
       push_children();
     }

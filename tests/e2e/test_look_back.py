@@ -8,6 +8,7 @@ import os
 import pty
 import random
 import shlex
+import signal
 import stat
 import struct
 import subprocess
@@ -16,6 +17,7 @@ import unittest
 from pathlib import Path
 
 from support import options as opt, tree
+from support.crash import wait_gone, wait_stopped
 from support.run import BINARY, CARRIERS, PLAIN_USER, Case, Outcome
 
 
@@ -413,6 +415,31 @@ class There(Looking):
 
 
 class Rollback(Looking):
+    def test_a_client_that_goes_ends_it_there(self) -> None:
+        """Ctrl-C, and a client that is gone at once: the end of the connection is all that the host hears of it."""
+        (self.source / "a").write_text("fourth\n")
+        options = self.world.carrier_options("fake", self.world.server("session.sink.locked=stop"))
+        push = self.world.spawn("push", *options, "--delete", f"{self.source}/", f"nbtest:{self.pool}")
+        holder = self.world.server_pid()
+        self.assertTrue(wait_stopped(holder))
+        self.addCleanup(push.kill)
+        options = self.world.carrier_options("fake", self.world.server())
+        for number, code in ((signal.SIGINT, opt.INTERRUPTED), (signal.SIGKILL, -signal.SIGKILL)):
+            with self.subTest(signal=number):
+                run = self.world.spawn("rollback", *options, "--wait", "600", "--to=1", f"nbtest:{self.pool}")
+                run.wait_for_message(b"waiting for the file set")
+                server = self.world.server_pid()
+                run.kill(number)
+                outcome = run.wait()
+                self.assertEqual(outcome.code, code, outcome.text)
+                if number == signal.SIGINT:
+                    self.assertIn(b"what is committed stays", outcome.stderr)
+                self.assertTrue(wait_gone(server), "it goes on there")
+        os.kill(holder, signal.SIGCONT)
+        self.assertEqual(push.wait().code, 0)
+        self.assertEqual(events(self.run_ok("generations", "--json", self.pool))[-1]["generation"], 4)
+        self.assertEqual((self.pool / "a").read_text(), "fourth\n")
+
     def test_it_becomes_the_live_tree_and_can_be_undone(self) -> None:
         for carrier in ("local", "fake", "libssh"):
             with self.subTest(carrier=carrier):

@@ -3,6 +3,7 @@
 #include "session/command.hpp"
 
 #include <catch2/catch.hpp>
+#include <future>
 #include <thread>
 
 #include "unit/session/raw_peer.hpp"
@@ -158,6 +159,62 @@ TEST_CASE("a command: nothing follows it, and no run after it", "[session]") {
   peer.finish();
   CHECK(peer.hears_no_more());
   CHECK_FALSE(std::filesystem::exists(dir.path("pool")));
+}
+
+namespace {
+
+// A server whose command runs until `ends` says so, and the client's half of the connection.
+struct WatchedCommand {
+  std::promise<void> begun;
+  std::promise<void> gone;
+  std::promise<void> ends;
+  session::ServeOptions options;
+
+  WatchedCommand() {
+    options.on_client_gone = [this] { gone.set_value(); };
+    options.on_command = [this](const wire::Command&, session::CommandOutput&) -> Result<int> {
+      begun.set_value();
+      ends.get_future().wait();
+      return 7;
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a command: the client's end is told while it runs", "[session]") {
+  WatchedCommand watched;
+  RawPeer peer(watched.options);
+  peer.send(command_of({"x"}));
+  watched.begun.get_future().wait();
+  SECTION("lost") { peer.stream().close_now(); }
+  SECTION("ended without a goodbye") { peer.finish(); }
+  CHECK(watched.gone.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  watched.ends.set_value();
+}
+
+TEST_CASE("a command: who has said goodbye is not gone", "[session]") {
+  WatchedCommand watched;
+  RawPeer peer(watched.options);
+  peer.send(command_of({"x"}));
+  peer.send(wire::KeepAlive{});
+  peer.send(wire::Goodbye{});
+  peer.finish();
+  watched.ends.set_value();
+  CHECK(peer.receive<wire::CommandEnd>().exit_code == 7);
+  CHECK(peer.hears_no_more());
+  CHECK(watched.gone.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+}
+
+TEST_CASE("a command: who goes when it has ended is not told of", "[session]") {
+  WatchedCommand watched;
+  watched.ends.set_value();
+  {
+    RawPeer peer(watched.options);
+    peer.send(command_of({"x"}));
+    CHECK(peer.receive<wire::CommandEnd>().exit_code == 7);
+  }
+  CHECK(watched.gone.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
 }
 
 TEST_CASE("a command: a server may say nothing else", "[session]") {
