@@ -47,6 +47,7 @@ Result<int> init(const Settings& settings, Clock& clock) {
   if (place.host) {
     std::vector<std::string> words = policy_words(settings.given);
     words.insert(words.begin(), "init");
+    if (settings.quiet) words.emplace_back("--quiet");
     words.insert(words.end(), {"--", place.path});
     return run_on_host(settings, *place.host, words);
   }

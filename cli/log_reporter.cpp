@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/log_reporter.hpp"
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "base/text.hpp"
@@ -61,7 +63,10 @@ Result<std::unique_ptr<Reporter>> open_log_reporter(const std::string& path) {
     return fail(Errc::usage, "--log-file " + path + ": " + (why ? why.message() : "not in a directory"));
   }
   try {
-    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false);
+    // Debian's spdlog opens it for children too, of which a hook may leave some that outlive us.
+    spdlog::file_event_handlers handlers;
+    handlers.after_open = [](const spdlog::filename_t&, std::FILE* file) { ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC); };
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false, handlers);
     auto log = std::make_shared<spdlog::logger>("nbackup", std::move(sink));
     log->set_pattern("%Y-%m-%d %H:%M:%S.%e [%P] %l: %v");
     log->flush_on(spdlog::level::warn);

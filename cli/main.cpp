@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // nbackup: finds the command, reads its options, wires clock and signals, and turns the outcome into the exit code.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -51,6 +53,18 @@ void install_signals_for(const Settings& settings) {
       return;
   }
 }
+
+// Whoever starts us may have closed these: the next file or socket would take their place, and messages would be written
+// into it. Opened the other way round, so that using one is still an error.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));  // takes the lowest free number
+  }
+}
+
+// Ignored signals are inherited; with this one ignored no child can be waited for.
+void let_children_be_waited_for() { static_cast<void>(std::signal(SIGCHLD, SIG_DFL)); }
 
 int usage_error(const std::string& text) {
   print_message(text);
@@ -147,6 +161,8 @@ int run_command(const Settings& settings, Clock& clock) {
 }  // namespace nb::cli
 
 int main(int argc, char** argv) {
+  nb::cli::fill_standard_descriptors();
+  nb::cli::let_children_be_waited_for();
   try {
     const int exit_code = nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
     // A thread that was connecting may have been left alone (transport/abandonable_open.hpp).

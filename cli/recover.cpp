@@ -98,8 +98,10 @@ std::string outcome(const Recovered& all) {
 Result<int> recover(const Settings& settings, Clock& clock) {
   NB_TRY_ASSIGN(const ssh::Location place, ssh::parse_location(settings.arguments.front()));
   if (place.host) {
-    const std::string wait = fmt::format("--wait={}", settings.wait.count());
-    return run_on_host(settings, *place.host, {"recover", wait, "--", place.path});
+    std::vector<std::string> words{"recover", fmt::format("--wait={}", settings.wait.count())};
+    if (settings.quiet) words.emplace_back("--quiet");
+    words.insert(words.end(), {"--", place.path});
+    return run_on_host(settings, *place.host, words);
   }
   NB_TRY_ASSIGN(const Recovered all, recover_set(place.path, settings.wait, clock));
   for (const RelPath& path : all.report.conflicts) print_error(Error{Errc::foreign_edit, 0, path.str()});

@@ -12,6 +12,8 @@ namespace nb::cli {
 namespace {
 
 constexpr std::chrono::milliseconds k_end_limit{10000};
+// An ssh program's own failure: no nbackup ends with it.
+constexpr int k_ssh_failed = 255;
 
 // The other end's lines are its own words, already escaped there; but it may be hostile, so they are escaped again,
 // except for the line ends.
@@ -42,7 +44,7 @@ Result<int> run_there(const Settings& settings, const ssh::Host& host, const std
   NB_TRY_ASSIGN(const std::string output, read_all(*stream));
   pass_on(output);
   const auto end = stream->wait_end(k_end_limit);
-  if (!end.exit_status) return fail(Errc::connection_lost, host.name);
+  if (!end.exit_status || *end.exit_status == k_ssh_failed) return fail(Errc::connection_lost, host.name);
   return *end.exit_status;
 }
 

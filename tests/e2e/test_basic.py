@@ -14,6 +14,7 @@ from pathlib import Path
 
 from support import options as opt
 from support import tree
+from support.crash import wait_stopped
 from support.gen import make_tree
 from support.run import BINARY, CARRIERS, Case, Outcome
 
@@ -346,6 +347,54 @@ class Behaviour(Case):
         self.assert_same_tree(before, pool)
         self.run_ok("pull", *options, "nbtest:set/", self.dir / "back")
         self.assert_same_tree(pool / "set", self.dir / "back")
+
+
+class Started(Case):
+    """What a careless starter leaves undone, and what a host's end is passed on as."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source, self.sink = self.dir / "source", self.dir / "sink"
+        self.source.mkdir()
+        (self.source / "a").write_text("a")
+
+    def test_with_sigchld_ignored(self) -> None:
+        done = subprocess.run([BINARY, "push", "--before", "exit 3", f"{self.source}/", self.sink], env=self.world.env(),
+                              stderr=subprocess.PIPE, check=False, timeout=60, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertIn(b"ended with exit code 3", done.stderr)
+        self.assertEqual(done.returncode, opt.HOOK_FAILED)
+
+    def test_with_standard_descriptors_closed(self) -> None:
+        for closed in (0, 1, 2):
+            with self.subTest(closed=closed):
+                run = subprocess.Popen([BINARY, "push", f"{self.source}/", f"{self.sink}{closed}"],
+                                       env=self.world.env("session.source.scan=stop"), stdin=subprocess.DEVNULL,
+                                       preexec_fn=lambda number=closed: os.close(number))
+                self.assertTrue(wait_stopped(run.pid))
+                self.assertEqual(os.readlink(f"/proc/{run.pid}/fd/{closed}"), "/dev/null")
+                run.kill()
+                run.wait()
+
+    def test_children_do_not_get_the_log_file(self) -> None:
+        log = self.dir / "log"
+        self.run_ok("push", "--log-file", log, "--after", f"ls -l /proc/self/fd >{self.dir}/open", f"{self.source}/",
+                    self.sink)
+        self.assertNotIn(str(log), (self.dir / "open").read_text())
+
+    def test_quiet_reaches_the_host(self) -> None:
+        options = self.world.carrier_options("fake")
+        for command in ("init", "recover"):
+            with self.subTest(command=command):
+                outcome = self.run_ok(command, "-q", *options, self.world.far(self.sink, "fake"))
+                self.assertEqual(outcome.stdout + outcome.stderr, b"")
+
+    def test_an_ssh_that_dies_after_a_word_is_a_lost_connection(self) -> None:
+        dies = self.world.script("dies", "#!/bin/sh\necho so far\nexit 255\n")
+        for command in ("init", "recover"):
+            with self.subTest(command=command):
+                outcome = self.run_code(opt.PROTOCOL, command, "-e", dies, f"h:{self.sink}")
+                self.assertIn(b"nbackup: h: connection lost", outcome.stderr)
 
 
 class Compression(Case):
