@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "cli/json_events.hpp"
+#include "cli/outcome.hpp"
 #include "cli/print.hpp"
 #include "cli/quantities.hpp"
 #include "cli/terminal.hpp"
@@ -63,6 +64,7 @@ void DrillTeller::on_problem(const Error& error) {
   // A drill is about contents: what a temporary place cannot hold of owners and attributes is no finding.
   if (error.code == Errc::metadata_lost) return;
   ++m_problems;
+  if (m_settings.outcome != nullptr) m_settings.outcome->add_problem(error);
   if (m_settings.json) print_out("{}\n", json_problem(error));
   print_error(error);
 }
@@ -72,8 +74,10 @@ void DrillTeller::on_notice(const std::string& text) {
 }
 
 void DrillTeller::on_difference(const SampledFile& file, DifferenceFrom from, const std::string& where) {
+  const std::string line = difference_line(file, from, where);
+  if (m_settings.outcome != nullptr) m_settings.outcome->add_line(line);
   if (m_settings.json) print_out("{}\n", json_difference(file, from, where));
-  print_message(difference_line(file, from, where));
+  print_message(line);
 }
 
 void DrillTeller::on_result(const DrillResult& result) {

@@ -172,6 +172,20 @@ class Rot(Drilled):
                 self.assertEqual(differences(outcome), [("rots", "record")])
                 self.assertIn(b"rots (generation 3): what was restored is not what the set recorded", outcome.stderr)
 
+    def test_is_told_to_the_hook_too(self) -> None:
+        self.disk.rot(ROTTEN)
+        for changes in (self.pool / ".nbackup/history").glob("*/changes"):
+            changes.unlink()
+        said = self.dir / "said"
+        mail = self.world.script("sendmail", f"#!/bin/sh\ncat >>{said}\n")
+        self.world.path = f"{mail.parent}:{self.world.path}"
+        self.run_code(40, "drill", "--on-failure", f'echo "problems: $NBACKUP_PROBLEMS" >>{said}',
+                      "--mail-on-change", "root@localhost", self.pool)
+        told = said.read_text()
+        self.assertNotIn("problems: 0", told)
+        self.assertIn("history/", told)
+        self.assertIn("rots (generation 3): what was restored is not what the set recorded", told)
+
     def test_without_a_manifest_the_source_tells(self) -> None:
         self.disk.rot(ROTTEN)
         for path in (self.pool / ".nbackup").glob("manifest.db*"):
