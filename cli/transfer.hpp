@@ -2,6 +2,7 @@
 // What push, pull and verify have in common: reporters, job, connection, the run itself and its end.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -24,6 +25,8 @@ class Transfer {
   [[nodiscard]] Reporter& reporters() { return m_reporters; }
   // The client's memory, opened at the first call. Its warnings are the run's.
   const std::shared_ptr<cache::Store>& memory();
+  // Called whenever a connection has been made, before anything is asked of it; an error ends the run.
+  void on_connected(std::function<Status()> work) { m_on_connected = std::move(work); }
   void expect_first_copy() { m_start.first_copy = true; }
 
   // Runs the job; reports its summary or its error.
@@ -38,6 +41,7 @@ class Transfer {
   void on_link(const transport::RemoteLink& link);
   void remember_host(const wire::Hello& hello);
   [[nodiscard]] std::optional<FarHost> far_host();
+  [[nodiscard]] session::Connector connector();
   [[nodiscard]] FarRights far_rights() const;
 
   Settings m_settings;
@@ -48,6 +52,7 @@ class Transfer {
   ReporterGroup m_reporters;
   std::shared_ptr<cache::Store> m_memory;  // null: not opened yet
   std::optional<transport::RemoteLink> m_link;
+  std::function<Status()> m_on_connected;
 };
 
 // Prepares and runs without more; reports an error of the preparation too.

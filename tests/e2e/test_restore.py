@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -329,6 +330,28 @@ class Forms(Past):
                                   stderr=subprocess.PIPE, check=False, timeout=60)
         self.assertEqual(done.returncode, opt.IO)
         self.assertIn(b"write to standard output", done.stderr)
+
+    def test_standard_output_that_is_interrupted_while_connecting(self) -> None:
+        """A host that takes the connection and says nothing."""
+        config = self.dir / "config"
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            config.write_text(f"Host mute\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\n")
+            run = self.world.spawn("restore", "--ssh-config", config, f"mute:{self.pool}:a", "-")
+            silent.settimeout(60)
+            connection, _ = silent.accept()
+            with connection:
+                run.kill(signal.SIGINT)
+                outcome = run.wait(timeout=20)
+        self.assertEqual(outcome.code, opt.INTERRUPTED, outcome.text)
+        self.assertEqual(list((self.dir / "scratch").glob("nbackup-restore*")), [])
+
+    def test_rules_from_standard_input_hold_for_the_comparison(self) -> None:
+        self.small()
+        done = subprocess.run([BINARY, "restore", "--verify", "--delete", "--exclude-from=-", "--at", "1",
+                               f"{self.pool}:", self.out], env=self.world.env(), input=b"docs\n", capture_output=True,
+                              check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.names(), ["a", "link"])
 
     def test_verify_reads_back(self) -> None:
         self.small()
