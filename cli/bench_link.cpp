@@ -52,6 +52,13 @@ Result<BenchLinks> BenchLinks::choose(const Settings& settings, const FarHost& h
   return links;
 }
 
+// A program asks for passwords until it has a login, and nothing tells when.
+std::chrono::milliseconds BenchLinks::greeting_limit() const {
+  const transport::LibsshOptions& options = m_options.libssh;
+  const bool may_ask = m_carrier != ssh::Carrier::libssh && options.prompt;
+  return may_ask ? options.write_inactivity : options.connect_timeout.value_or(k_greeting_limit);
+}
+
 // A connection like a run's: libssh's own, or what open_remote_stream finds again (-e, or the chosen program).
 Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, const LinkRequest& request) const {
   const ExitOnSignal exit_on_signal;
@@ -71,8 +78,7 @@ Result<BenchLink> BenchLinks::open_stream(transport::RemoteOptions options, cons
   link.description = stream->describe();
   const FarEnd far_end = m_carrier == ssh::Carrier::libssh ? FarEnd::libssh : FarEnd::shell_program;
   stream = watch_peer(std::move(stream), {m_options.libssh.host.name, m_options.libssh.command, far_end});
-  NB_TRY_ASSIGN(link.far, FarBench::greet(std::move(stream),
-                                          m_options.libssh.connect_timeout.value_or(k_greeting_limit), *m_clock));
+  NB_TRY_ASSIGN(link.far, FarBench::greet(std::move(stream), greeting_limit(), *m_clock));
   if (*made) link.negotiated = *made;
   return link;
 }

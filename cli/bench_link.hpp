@@ -62,6 +62,7 @@ class BenchLinks {
 
  private:
   BenchLinks(transport::RemoteOptions options, const Clock& clock) : m_options(std::move(options)), m_clock(&clock) {}
+  [[nodiscard]] std::chrono::milliseconds greeting_limit() const;
   [[nodiscard]] Result<BenchLink> open_stream(transport::RemoteOptions options, const LinkRequest& request) const;
 
   transport::RemoteOptions m_options;
