@@ -163,6 +163,21 @@ std::vector<std::string> unsupported_directives(std::string_view config_text) {
   return names;
 }
 
+std::vector<std::string> included_patterns(std::string_view config_text) {
+  std::vector<std::string> patterns;
+  for (const std::string_view line : split(config_text, '\n')) {
+    Pair pair = cut_word(trim(line), " \t=");
+    if (lower(pair.first) != "include") continue;
+    while (!pair.rest.empty() && pair.rest.front() != '#') {
+      pair = cut_word(pair.rest, k_blanks);
+      std::string_view word = pair.first;
+      if (word.size() > 1 && word.front() == '"' && word.back() == '"') word = word.substr(1, word.size() - 2);
+      patterns.emplace_back(word);
+    }
+  }
+  return patterns;
+}
+
 std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::string_view home) {
   std::vector<std::string> files;
   for (const char* directive : {"userknownhostsfile", "globalknownhostsfile"}) {
@@ -187,6 +202,16 @@ std::optional<std::string> marker_for_host(std::string_view known_hosts_text, st
     if (patterns_match(cut_word(marker.rest, k_blanks).first, wanted)) return std::string(marker.first);
   }
   return std::nullopt;
+}
+
+bool is_revoked(std::string_view known_hosts_text, std::string_view key_base64) {
+  for (const std::string_view line : split(known_hosts_text, '\n')) {
+    const Pair marker = cut_word(trim(line), k_blanks);
+    if (marker.first != "@revoked") continue;
+    const Pair type = cut_word(cut_word(marker.rest, k_blanks).rest, k_blanks);
+    if (cut_word(type.rest, k_blanks).first == key_base64) return true;
+  }
+  return false;
 }
 
 }  // namespace nb::ssh

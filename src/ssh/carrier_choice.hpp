@@ -44,6 +44,9 @@ CarrierChoice choose_carrier(const EffectiveConfig& host, const EffectiveConfig&
 // that libssh ignores, for a remark. `config_text` is one ssh_config file.
 std::vector<std::string> unsupported_directives(std::string_view config_text);
 
+// The words of such a text's Include lines, without quotes around them: names and patterns of files.
+std::vector<std::string> included_patterns(std::string_view config_text);
+
 // The known_hosts files that the configuration names, in order, with a leading "~/" replaced by `home`.
 std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::string_view home);
 
@@ -51,5 +54,8 @@ std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::s
 // is hashed and cannot be told); nothing where there is none. `port` 22 is looked up bare, others as [name]:port.
 std::optional<std::string> marker_for_host(std::string_view known_hosts_text, std::string_view name,
                                            std::uint16_t port);
+
+// Whether a line calls this key `@revoked`, for whichever host.
+bool is_revoked(std::string_view known_hosts_text, std::string_view key_base64);
 
 }  // namespace nb::ssh

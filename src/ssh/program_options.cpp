@@ -24,7 +24,9 @@ const char* post_auth_none(Security security) {
   return security == Security::off ? "cipher-and-mac" : "cipher";
 }
 
-std::string obstacle(const EffectiveConfig& effective) {
+std::string obstacle(const ProgramRequest& request) {
+  const EffectiveConfig& effective = request.effective;
+  if (request.leads_on) return "-e leads over another host";
   if (!has_post_auth_none(effective)) {
     return "this ssh program has no option PostAuthNone (that of nssh has: -e /opt/nssh/bin/ssh)";
   }
@@ -40,16 +42,18 @@ bool is_ssh_program(const std::vector<std::string>& words) {
   return !words.empty() && (words.front() == "ssh" || words.front().ends_with("/ssh"));
 }
 
-bool names_host(const std::vector<std::string>& words) {
+std::size_t host_word(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "--") return i + 1 < words.size();
-    if (word.size() < 2 || word.front() != '-') return true;
+    if (word == "--") return i + 1;
+    if (word.size() < 2 || word.front() != '-') return i;
     const std::size_t valued = word.find_first_of(k_valued_letters, 1);
     if (valued == word.size() - 1) ++i;
   }
-  return false;
+  return words.size();
 }
+
+bool names_host(const std::vector<std::string>& words) { return host_word(words) < words.size(); }
 
 ProgramOptions program_options(const ProgramRequest& request) {
   ProgramOptions options;
@@ -60,7 +64,7 @@ ProgramOptions program_options(const ProgramRequest& request) {
   add("-oMACs=", request.demanded.macs);
   add("-oKexAlgorithms=", request.demanded.kex);
   add("-oHostKeyAlgorithms=", request.demanded.host_keys);
-  if (request.security != Security::encrypted) options.obstacle = obstacle(request.effective);
+  if (request.security != Security::encrypted) options.obstacle = obstacle(request);
   if (options.obstacle.empty()) options.granted = request.security;
   if (has_post_auth_none(request.effective)) add("-oPostAuthNone=", post_auth_none(options.granted));
   if (options.granted == Security::encrypted) return options;

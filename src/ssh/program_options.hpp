@@ -15,13 +15,16 @@ namespace nb::ssh {
 // Whether this command line runs an ssh, by the name of its program: only such a one is given options of ours.
 bool is_ssh_program(const std::vector<std::string>& words);
 
-// Whether such a command line names a host itself ("ssh gateway ssh"): what is added to it goes elsewhere.
+// Which word of such a command line is a host ("ssh gateway ssh"): what is added to it goes elsewhere. The number of
+// words where none is.
+std::size_t host_word(const std::vector<std::string>& words);
 bool names_host(const std::vector<std::string>& words);
 
 struct ProgramRequest {
   Security security = Security::encrypted;
   AlgorithmLists demanded;
   EffectiveConfig effective;  // what `ssh -G` says for the host
+  bool leads_on = false;      // the program's words name a host, and what they start there is none of ours to ask
 };
 
 struct ProgramOptions {

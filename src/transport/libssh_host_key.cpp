@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host key checking. The answers of a person or of StrictHostKeyChecking concern unknown keys only: a changed key is
 // always refused, because nobody is asked in a nightly run and the data behind it is all there is.
+#include "base/fd.hpp"
+#include "ssh/carrier_choice.hpp"
 #include "transport/libssh_session.hpp"
 
 namespace nb::transport {
 namespace {
 
+constexpr std::size_t k_max_known_hosts_bytes = 64 << 20;
+
 struct HostKey {
   std::string type;
   std::string fingerprint;  // "SHA256:..."
+  std::string base64;       // as known_hosts has it
 };
+
+// Frees `text`.
+std::string taken(char* text) {
+  std::string copy = text != nullptr ? text : "";
+  ssh_string_free_char(text);
+  return copy;
+}
 
 Result<HostKey> read_host_key(ssh_session session) {
   ssh_key key = nullptr;
@@ -19,23 +31,26 @@ Result<HostKey> read_host_key(ssh_session session) {
   HostKey found;
   const char* type = ssh_key_type_to_char(ssh_key_type(key));
   found.type = type != nullptr ? type : "unknown type";
+  char* base64 = nullptr;
+  if (ssh_pki_export_pubkey_base64(key, &base64) == SSH_OK) found.base64 = taken(base64);
   const int rc = ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &hash_bytes);
   ssh_key_free(key);
-  if (rc != SSH_OK) return fail(Errc::host_key, "host key cannot be hashed");
+  if (rc != SSH_OK || found.base64.empty()) return fail(Errc::host_key, "host key cannot be hashed");
   char* text = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, hash_bytes);
   ssh_clean_pubkey_hash(&hash);
   if (text == nullptr) return fail(Errc::host_key, "no memory for a fingerprint");
-  found.fingerprint = text;
-  ssh_string_free_char(text);
+  found.fingerprint = taken(text);
   return found;
 }
 
-std::string known_hosts_file(ssh_session session) {
+std::optional<std::string> file_option(ssh_session session, ssh_options_e option) {
   char* value = nullptr;
-  if (ssh_options_get(session, SSH_OPTIONS_KNOWNHOSTS, &value) != SSH_OK || value == nullptr) return "known_hosts";
-  std::string file(value);
-  ssh_string_free_char(value);
-  return file;
+  if (ssh_options_get(session, option, &value) != SSH_OK || value == nullptr) return std::nullopt;
+  return taken(value);
+}
+
+std::string known_hosts_file(ssh_session session) {
+  return file_option(session, SSH_OPTIONS_KNOWNHOSTS).value_or("known_hosts");
 }
 
 // What the user types to look at the host as ssh does: ssh's own options, so that it means the same host.
@@ -91,10 +106,22 @@ tl::unexpected<Error> other_type_error(ssh_session session, const LibsshOptions&
                                   "and add this key too, by ssh-keyscan");
 }
 
+// libssh passes over such lines. Where there is an ssh program they select it (ssh_select); else this is all there is.
+Status refuse_revoked(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+  for (const ssh_options_e option : {SSH_OPTIONS_KNOWNHOSTS, SSH_OPTIONS_GLOBAL_KNOWNHOSTS}) {
+    const auto file = file_option(session, option);
+    const auto text = file ? read_file_prefix(*file, k_max_known_hosts_bytes) : std::nullopt;
+    if (!text || !ssh::is_revoked(*text, key.base64)) continue;
+    return fail(Errc::host_key, subject(session, options, key) + ", which is marked @revoked in " + *file);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptions& options) {
   NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
+  NB_TRY(refuse_revoked(session, options, key));
   switch (ssh_session_is_known_server(session)) {
     case SSH_KNOWN_HOSTS_OK:
       return ssh::HostKeyTrust::verified;

@@ -2,6 +2,7 @@
 // Asking `ssh -G`, and opening what it led to.
 #include "transport/ssh_select.hpp"
 
+#include <glob.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -40,22 +41,28 @@ void add_destination(std::vector<std::string>& argv, const ssh::Host& host) {
   argv.push_back(host.name);
 }
 
-// -F for a command line that has none of its own, which is the user's last word.
+// -F for a command line that has none of its own, which is the user's last word. Before a host that it names: what
+// follows that is another machine's, and so are its files.
 void add_config_file(std::vector<std::string>& argv, const std::optional<std::string>& config_file) {
+  auto end = argv.begin() + static_cast<std::ptrdiff_t>(ssh::host_word(argv));
+  if (*(end - 1) == "--") --end;
   const auto names_file = [](const std::string& word) { return word.starts_with("-F"); };
-  const bool has_own = std::any_of(argv.begin(), argv.end(), names_file);
-  if (config_file && !has_own) argv.insert(argv.end(), {"-F", *config_file});
+  const bool has_own = std::any_of(argv.begin(), end, names_file);
+  if (config_file && !has_own) argv.insert(end, {"-F", *config_file});
 }
 
-// What the ssh program of this command line would do for the host.
+// What the ssh program of this command line would do for the host; for the one that it names itself, if it does. Nothing
+// that it would start there is asked: that would be a login.
 Result<ssh::EffectiveConfig> ask_ssh(std::vector<std::string> argv, const ssh::Host& host,
                                      const std::optional<std::string>& config_file, std::chrono::milliseconds limit) {
-  argv.insert(argv.end(), {"-T", "-G"});
+  const bool names_host = ssh::names_host(argv);
+  if (names_host) argv.resize(ssh::host_word(argv) + 1);
   add_config_file(argv, config_file);
-  add_destination(argv, host);
+  argv.insert(argv.begin() + 1, {"-T", "-G"});
+  if (!names_host) add_destination(argv, host);
   NB_TRY_ASSIGN(const Captured captured, run_and_capture(argv, k_max_config_bytes, limit));
   if (captured.end.ended_well()) return ssh::parse_effective_config(captured.output);
-  return fail(Errc::usage, "ssh -G " + host.name + ": " + captured.end.stderr_tail);
+  return fail(Errc::usage, "ssh -G " + (names_host ? argv.back() : host.name) + ": " + captured.end.stderr_tail);
 }
 
 std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
@@ -73,16 +80,41 @@ std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
   return std::nullopt;
 }
 
-// Without an ssh program there is nobody to ask: libssh reads the files, and what it does not know is named.
+// ssh_config(5), Include: a relative name is one in ~/.ssh, or in /etc/ssh for the system's file.
+std::vector<std::string> files_matching(std::string pattern, const std::string& from) {
+  const std::string home = home_directory();
+  const std::string folder = from.starts_with("/etc/ssh/") ? "/etc/ssh/" : home + "/.ssh/";
+  if (pattern.starts_with("~/")) {
+    pattern.replace(0, 1, home);
+  } else if (!pattern.starts_with('/')) {
+    pattern.insert(0, folder);
+  }
+  glob_t found{};
+  std::vector<std::string> files;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return files;
+}
+
+// Of a file and of those that it includes.
+void add_ignored(const std::string& file, unsigned depth, std::vector<std::string>& ignored) {
+  constexpr unsigned k_deepest = 16;  // as ssh
+  const auto text = read_file_prefix(file, k_max_config_bytes);
+  if (!text) return;  // ssh and libssh pass over such files too
+  for (std::string& name : ssh::unsupported_directives(*text)) ignored.push_back(std::move(name));
+  if (depth == k_deepest) return;
+  for (const std::string& pattern : ssh::included_patterns(*text)) {
+    for (const std::string& each : files_matching(pattern, file)) add_ignored(each, depth + 1, ignored);
+  }
+}
+
+// Without an ssh program there is nobody to ask: libssh reads the files, and what it does not know is named. Markers in
+// known_hosts are its host key check's (libssh_host_key.cpp).
 ssh::CarrierChoice choose_without_program(const SelectOptions& options) {
   std::vector<std::string> files{home_directory() + "/.ssh/config", k_system_config};
   if (options.config_file) files = {*options.config_file};
   std::vector<std::string> ignored;
-  for (const std::string& file : files) {
-    const auto text = read_file_prefix(file, k_max_config_bytes);
-    if (!text) continue;  // ssh and libssh pass over such files too
-    for (std::string& name : ssh::unsupported_directives(*text)) ignored.push_back(std::move(name));
-  }
+  for (const std::string& file : files) add_ignored(file, 0, ignored);
   ssh::CarrierChoice choice;
   if (ignored.empty()) return choice;
   std::sort(ignored.begin(), ignored.end());
@@ -131,8 +163,10 @@ struct ProgramCall {
 // The words of `rsh` with what the command line says about algorithms and --ssh-security, which no later word undoes.
 ProgramCall with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
                           ssh::EffectiveConfig effective) {
-  const bool tells = ssh::can_log_kex(effective) && !ssh::names_host(rsh);
-  const ssh::ProgramOptions asked = ssh::program_options({options.security, options.demanded, std::move(effective)});
+  const bool leads_on = ssh::names_host(rsh);
+  const bool tells = ssh::can_log_kex(effective) && !leads_on;
+  const ssh::ProgramOptions asked =
+      ssh::program_options({options.security, options.demanded, std::move(effective), leads_on});
   if (!asked.obstacle.empty()) warn_of_security(options, asked.obstacle + "; the connection stays encrypted");
   rsh.insert(rsh.begin() + 1, asked.words.begin(), asked.words.end());
   ProgramCall call{std::move(rsh), asked.granted, tells};

@@ -116,6 +116,18 @@ TEST_CASE("directives in a configuration file that libssh does not know", "[ssh]
         std::vector<std::string>{"HostKeyAlias", "ProxyJump"});
 }
 
+TEST_CASE("files that a configuration includes", "[ssh]") {
+  CHECK(included_patterns("# Include a\nInclude b c/*  # d\nHost x\n\tinclude=\"e\"\nIncluded f\nInclude\n") ==
+        std::vector<std::string>{"b", "c/*", "e"});
+}
+
+TEST_CASE("a key that is marked as revoked", "[ssh]") {
+  CHECK(is_revoked("h ssh-rsa AAAA\n @revoked\t* ssh-rsa  AAAA comment\n", "AAAA"));
+  CHECK(is_revoked("@revoked |1|abc=|def= ssh-rsa AAAA", "AAAA"));
+  CHECK_FALSE(is_revoked("h ssh-rsa AAAA\n#@revoked * ssh-rsa AAAA\n@cert-authority * ssh-rsa AAAA\n", "AAAA"));
+  CHECK_FALSE(is_revoked("@revoked * ssh-rsa AAAB\n@revoked AAAA\n@revoked", "AAAA"));
+}
+
 TEST_CASE("known_hosts files of a configuration", "[ssh]") {
   const EffectiveConfig config =
       parse_effective_config("userknownhostsfile ~/a /b\nglobalknownhostsfile /c none\n");

@@ -38,6 +38,15 @@ TEST_CASE("a command line that has a host of its own is known", "[ssh]") {
                              {"ssh", "-v", "--", "g"}, {"ssh", "-"}}) {
     CHECK(ssh::names_host(words));
   }
+  CHECK(ssh::host_word({"ssh", "-p", "22", "gateway", "ssh"}) == 3);
+  CHECK(ssh::host_word({"ssh", "-v", "--", "g", "ssh"}) == 3);
+}
+
+TEST_CASE("over a second host the connection stays encrypted", "[ssh]") {
+  const auto options = ssh::program_options({Security::off, {}, patched("true"), true});
+  CHECK(options.words == Words{"-oPostAuthNone=no"});
+  CHECK(options.granted == Security::encrypted);
+  CHECK(options.obstacle == "-e leads over another host");
 }
 
 TEST_CASE("PostAuthNone is asked of a program that has it, with host keys that are checked", "[ssh]") {

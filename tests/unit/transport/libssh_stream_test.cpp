@@ -306,6 +306,14 @@ TEST_CASE("a changed host key is refused louder, whatever the policy", "[transpo
   CHECK(read_text_file(dir.path("known_hosts")) == other_host_line());
 }
 
+TEST_CASE("a revoked host key is refused, though another line knows it", "[transport]") {
+  const TempDir dir;
+  const std::string line = shared_sshd().known_hosts_line();
+  const Error error = refused(with_known_hosts(dir, line + "@revoked " + line));
+  CHECK(error.code == Errc::host_key);
+  CHECK(contains(error.message(), "which is marked @revoked in " + dir.path("known_hosts")));
+}
+
 TEST_CASE("a person may accept an unknown key, once and for all", "[transport]") {
   const TempDir dir;
   std::vector<PromptKind> kinds;

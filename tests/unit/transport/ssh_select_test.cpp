@@ -96,6 +96,19 @@ TEST_CASE("without an ssh program libssh is used, and what it ignores is named",
   CHECK_FALSE(choice->settings.has_value());
 }
 
+TEST_CASE("without an ssh program what an included file asks for is named too", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("config"), "Include = \"" + dir.path("more*") + "\" /no/such\n");
+  write_text_file(dir.path("more1"), "ProxyJump other\n");
+  write_text_file(dir.path("more2"), "Include " + dir.path("config") + "\nHostKeyAlias x\n");
+  SelectOptions options = select_options(dir.path("config"));
+  options.ssh_program = "/no/such/ssh";
+  const auto choice = transport::select_carrier(options);
+  REQUIRE(choice.has_value());
+  CHECK(choice->reason ==
+        "there is no ssh program; libssh ignores what the configuration says about HostKeyAlias, ProxyJump");
+}
+
 TEST_CASE("open_remote_stream by libssh", "[transport]") {
   std::vector<std::string> notices;
   std::string description;
@@ -233,6 +246,24 @@ TEST_CASE("time limits reach an ssh program of the user's choice, behind the use
   CHECK(description.find("ConnectTimeout") == std::string::npos);
 }
 
+TEST_CASE("with a second ssh behind a gateway only the first is asked, about the gateway", "[transport]") {
+  const TempDir dir;
+  write_text_file(dir.path("ssh"), "#!/bin/sh\ncase \" $* \" in *\" -G \"*) echo \"$@\" >>" + dir.path("asked") +
+                                       "; echo 'postauthnone no'; echo 'stricthostkeychecking ask';; "
+                                       "*) echo \"$@\";; esac\n");
+  REQUIRE(::chmod(dir.path("ssh").c_str(), 0755) == 0);
+  std::vector<std::string> notices;
+  std::vector<std::string> warnings;
+  RemoteOptions options = remote_options("/c", notices);
+  options.rsh = dir.path("ssh") + " -p 7 gateway ssh -4";
+  options.libssh.security = ssh::Security::integrity;
+  options.libssh.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  CHECK(output_of(options).starts_with("-oPostAuthNone=no -p 7 -F /c gateway ssh -4 "));
+  CHECK(read_text_file(dir.path("asked")) == "-T -G -p 7 -F /c gateway\n");
+  CHECK(warnings == std::vector<std::string>{"--ssh-security=integrity for backup-host: -e leads over another host; the "
+                                             "connection stays encrypted"});
+}
+
 TEST_CASE("what is no ssh gets no option of ours, and the user is told", "[transport]") {
   const TempDir dir;
   write_text_file(dir.path("shell"), "#!/bin/sh\necho \"$1\"\n");
@@ -296,6 +327,8 @@ TEST_CASE("the command line of a remote shell", "[transport]") {
   const ssh::Host full{"h", "u", static_cast<std::uint16_t>(2222)};
   CHECK(transport::remote_shell_argv({"ssh", "-x"}, full, "/c", "nbackup serve") ==
         Words{"ssh", "-x", "-F", "/c", "-p", "2222", "-l", "u", "h", "nbackup serve"});
+  CHECK(transport::remote_shell_argv({"ssh", "gateway", "ssh", "-F/there"}, {"h", {}, {}}, "/c", "x") ==
+        Words{"ssh", "-F", "/c", "gateway", "ssh", "-F/there", "h", "x"});
   CHECK(transport::remote_shell_argv({"/opt/wrap"}, {"h", {}, {}}, "/c", "x") == Words{"/opt/wrap", "h", "x"});
 }
 
