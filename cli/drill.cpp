@@ -50,7 +50,15 @@ Result<DrillSample> ask_for_sample(const Settings& settings, DrillTeller& teller
   return decode_drill_sample(answer.bytes(), {settings.sample, settings.limit_bytes});
 }
 
-// What the user names, or what this client remembers of its pushes to that place.
+// The path of a place below a destination, which may be the place itself; both as keys.
+std::optional<RelPath> path_below(const std::string& destination, const std::string& place) {
+  if (place == destination) return RelPath();
+  if (!place.starts_with(destination + "/")) return std::nullopt;
+  auto path = RelPath::parse(std::string_view(place).substr(destination.size() + 1));
+  return path ? std::optional(std::move(*path)) : std::nullopt;
+}
+
+// What the user names, or what this client remembers of its pushes to that place or to what it lies in.
 Result<std::vector<DrillSource>> sources_for(const Settings& settings, const PoolPath& pool) {
   std::vector<DrillSource> sources;
   for (const std::string& named : settings.drill_sources) {
@@ -60,11 +68,12 @@ Result<std::vector<DrillSource>> sources_for(const Settings& settings, const Poo
     sources.emplace_back(named);
   }
   if (!sources.empty()) return sources;
-  NB_TRY_ASSIGN(const std::string destination, destination_key(pool.place));
+  NB_TRY_ASSIGN(const std::string place, destination_key(pool.place));
   cache::ClientState memory(open_memory([](const std::string& text) { print_message(escape(text)); }));
   for (const cache::KnownSet& known : memory.list_sets()) {
-    if (known.destination != destination) continue;
-    for (const std::string_view named : split(known.source, '\n')) sources.emplace_back(std::string(named));
+    const auto below = path_below(known.destination, place);
+    if (!below) continue;
+    for (const std::string_view named : split(known.source, '\n')) sources.emplace_back(std::string(named), *below);
   }
   return sources;
 }
@@ -107,12 +116,22 @@ Result<DrillResult> drill(const Settings& settings, const PoolPath& pool, DrillT
   return result;
 }
 
+// Under which name `status` shows it: that of the push that comes nearest.
+std::string pushed_to(const std::string& place, const std::vector<cache::KnownSet>& sets) {
+  std::string nearest;
+  for (const cache::KnownSet& set : sets) {
+    if (path_below(set.destination, place) && set.destination.size() > nearest.size()) nearest = set.destination;
+  }
+  return nearest.empty() ? place : nearest;
+}
+
 // For `status`, and for those who hear of the end.
 Status remember(const Settings& settings, const PoolPath& pool, const DrillResult& result, Clock& clock) {
   if (settings.outcome != nullptr) settings.outcome->summary = summary_line(result);
-  NB_TRY_ASSIGN(const std::string destination, destination_key(pool.place));
-  cache::SetReports reports(open_memory([](const std::string& text) { print_message(escape(text)); }));
-  reports.record_drill(destination,
+  NB_TRY_ASSIGN(const std::string place, destination_key(pool.place));
+  const auto store = open_memory([](const std::string& text) { print_message(escape(text)); });
+  cache::SetReports reports(store);
+  reports.record_drill(pushed_to(place, cache::ClientState(store).list_sets()),
                        {clock.wall().time_since_epoch().count(), drill_exit_code(result), result.counts.files});
   return {};
 }

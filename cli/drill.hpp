@@ -20,7 +20,8 @@ Result<int> run_drill_host(const HostJob& job, session::CommandOutput& output, C
 // A tree that was pushed to the pool, as push names its sources: with a trailing slash its content.
 class DrillSource {
  public:
-  explicit DrillSource(const std::string& named);
+  // `place` is where the pool lies in what was pushed to.
+  explicit DrillSource(const std::string& named, RelPath place = {});
   // The source of `in_pool`, a path below the pool; null unless there is a regular file of that size and time.
   [[nodiscard]] std::unique_ptr<fs::File> open(const RelPath& in_pool, const SampledFile& expected) const;
   [[nodiscard]] std::string path_of(const RelPath& in_pool) const;
@@ -28,7 +29,8 @@ class DrillSource {
  private:
   [[nodiscard]] std::optional<RelPath> below(const RelPath& in_pool) const;
   std::string m_path;  // without a trailing slash, unless it is "/"
-  std::string m_name;  // that the directory has in the pool; empty: its content is there
+  std::string m_name;  // that the directory has where it was pushed to; empty: its content is there
+  RelPath m_place;
 };
 
 // Sorts out what was restored.

@@ -36,15 +36,18 @@ bool is_file_of(const fs::Stat& stat, const SampledFile& expected) {
 
 }  // namespace
 
-DrillSource::DrillSource(const std::string& named)
-    : m_path(named), m_name(session::entry_named_by(named).value_or(std::string())) {
+DrillSource::DrillSource(const std::string& named, RelPath place)
+    : m_path(named),
+      m_name(session::entry_named_by(named).value_or(std::string())),
+      m_place(std::move(place)) {
   while (m_path.size() > 1 && m_path.ends_with('/')) m_path.pop_back();
 }
 
 // Where in the source; nothing if the path is of another source.
 std::optional<RelPath> DrillSource::below(const RelPath& in_pool) const {
-  if (m_name.empty()) return in_pool;
-  const std::string& text = in_pool.str();
+  const RelPath pushed = m_place.join(in_pool);
+  if (m_name.empty()) return pushed;
+  const std::string& text = pushed.str();
   if (!text.starts_with(m_name + "/")) return std::nullopt;
   auto rest = RelPath::parse(std::string_view(text).substr(m_name.size() + 1));
   return rest ? std::optional(std::move(*rest)) : std::nullopt;

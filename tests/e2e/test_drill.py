@@ -109,6 +109,14 @@ class Sound(Drilled):
         for bad in ("--sample=0", "--sample=x", "--limit=some"):
             self.run_code(opt.USAGE, "drill", bad, self.pool)
 
+    def test_a_directory_of_the_set_by_its_path(self) -> None:
+        self.make()
+        found = result(self.drill("--at", "latest", f"{self.pool}/sub"))
+        self.assertGreater(found["files"], 0)
+        self.assertEqual(found["with_source"], found["files"], "what was pushed to the set is what it is compared with")
+        row = json.loads(self.run_ok("status", "--json").stdout)
+        self.assertIn("drill", json.dumps(row))
+
     def test_named_source(self) -> None:
         """As push names it; a file that is no longer the same is none to compare with."""
         self.make()
