@@ -54,6 +54,14 @@ TEST_CASE("the table is aligned and safe to print", "[cli]") {
         "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h !  1,234       0\n");
 }
 
+TEST_CASE("an exit code that is not 0 is marked", "[cli]") {
+  cache::KnownSet set = pushed();
+  set.last_exit = 23;
+  const auto rows = status_rows({set}, after_push(hours(1)), std::nullopt);
+  CHECK(status_table(rows).ends_with("  23 !\n"));
+  CHECK(status_blocks(rows).ends_with("  exit        23 !\n"));
+}
+
 TEST_CASE("where the table is too wide, a set has a few lines", "[cli]") {
   ::setenv("TZ", "UTC", 1);
   ::tzset();
