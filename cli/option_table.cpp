@@ -315,9 +315,10 @@ constexpr std::array k_options{
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
     OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
-    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy,
+    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy |
+                  k_heal,
               k_link, "wait for another writer of the set", set_seconds<&Settings::wait>},
-    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback | k_prune, k_link,
+    OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback | k_prune | k_heal, k_link,
               "wait for readers at the commit (60)", set_seconds<&Settings::wait_readers>},
 
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},

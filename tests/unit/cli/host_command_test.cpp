@@ -2,8 +2,10 @@
 // What a client sends of a command line, and what a server takes of it.
 #include "cli/host_command.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "base/text.hpp"
 #include "cli/option_table.hpp"
 #include "cli/parse.hpp"
 
@@ -66,6 +68,19 @@ TEST_CASE("host command: no option of a command's own is left behind", "[cli]") 
       if ((option.commands & mask_of(each.id)) == 0 || (group != "Options" && group != "What stays")) continue;
       INFO(command_row(each.id).name << " " << option.names);
       CHECK(sent.find(" " + std::string(long_name(option)) + " ") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("host command: what may travel can be given", "[cli]") {
+  for (const HostCommandRow& row : host_command_table()) {
+    for (const std::string_view name : split(row.options, ' ')) {
+      if (name.empty()) continue;
+      CAPTURE(std::string(name), command_row(row.id).name);
+      const auto is_it = [&](const OptionRow& option) {
+        return (option.commands & mask_of(row.id)) != 0 && long_name(option) == name;
+      };
+      CHECK(std::any_of(option_table().begin(), option_table().end(), is_it));
     }
   }
 }
