@@ -162,8 +162,8 @@ class Deployment {
     if (!request.package) return;
     tell("start nssh there (port 2222; the system's sshd stays as it is): sudo systemctl enable --now nssh");
     tell(
-        "its PostAuthNone lets a client that asks (--ssh-security=integrity) turn encryption off after the login: what "
-        "is copied can then be read on the way, not changed; /opt/nssh/etc/sshd_config says for whom");
+        "--ssh-security=integrity then sends without encryption, readable and not forgeable; "
+        "/opt/nssh/etc/sshd_config (PostAuthNone) says who may");
   }
 
   const Settings& m_settings;

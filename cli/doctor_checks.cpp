@@ -75,7 +75,7 @@ Check login(const DoctorFindings& found) {
   const std::string text = fmt::format("in {:.0f} ms", found.connect_seconds * 1000);
   if (found.fallback.empty()) return {"login", ok, text, ""};
   return {"login", hint, text + ", by the ssh program: " + found.fallback,
-          "A run tries libssh first, each time; what it lacks may be given to it, or -e ssh saves the try."};
+          "Each run tries libssh first; -e ssh saves the try."};
 }
 
 void check_connection(const DoctorFindings& found, Checks& checks) {
@@ -168,7 +168,7 @@ Check check_clock(const DoctorFindings& found) {
   // Both are cut to seconds, and the question took its time.
   if (apart <= k_clock_apart_seconds + found.round_trip_seconds) return {"clocks", ok, "agree", ""};
   return {"clocks", hint, fmt::format("{:.0f} s apart", apart),
-          "Times of files are copied as they are and stay right; logs and generations will not fit together. Use NTP."};
+          "Times of files stay right; logs and generations will not fit together. Use NTP."};
 }
 
 void check_machines(const DoctorFindings& found, Checks& checks) {

@@ -28,10 +28,8 @@ Result<Flow> flow_in(const BenchFields& fields) {
 std::string milliseconds(std::chrono::milliseconds time) { return std::to_string(time.count()); }
 
 tl::unexpected<Error> no_bench(const std::string& what) {
-  return fail(Errc::remote_missing, what +
-                                        ": the key may be restricted to another command (command=\"...\" in "
-                                        "authorized_keys), the login may print something of its own, or nbackup "
-                                        "there is of another version");
+  return fail(Errc::remote_missing,
+              what + " (the key may be for another command, the login may print, or nbackup be of another version)");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ Status check_whole(const HostJob& job, const std::string& root_path, const RelPa
   if (below.is_root() && job.path.is_root()) return {};
   const std::string name(command_row(job.settings.command).name);
   const std::string hint = job.settings.command == CommandId::rollback ? "; for a part of it use restore" : "";
-  return fail(Errc::usage, name + " is of a whole set, " + root_path + hint);
+  return fail(Errc::usage, name + " takes a whole set: name " + root_path + hint);
 }
 
 Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock) {

@@ -102,8 +102,8 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
 Status check_security(const Settings& settings) {
   if (settings.security != ssh::Security::off || settings.allow_tampering) return {};
   return fail(Errc::usage,
-              "--ssh-security=off (given here or in the configuration file) lets an attacker on the way change what is "
-              "copied; if that is meant, give --allow-tampering too (--ssh-security=integrity does not need it)");
+              "--ssh-security=off (here or in the configuration file) lets others on the way change what is copied: give "
+              "--allow-tampering too, or --ssh-security=integrity");
 }
 
 Status check_form(const Settings& settings) {

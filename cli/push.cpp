@@ -55,8 +55,7 @@ Status check_apart(const Endpoints& ends, const session::Options& options) {
     const auto inside = path_inside(source, real_destination);
     if (!inside || is_left_out(rules, *inside) || (stays_on_one && are_on_two(source, real_destination))) continue;
     return fail(Errc::path, "destination " + ends.shown_destination + " lies in the source " + source +
-                                ", so each push would take the one before with it; choose another place, or leave " +
-                                "it out: --exclude=/" + inside->str());
+                                " and would be pushed with it; leave it out: --exclude=/" + inside->str());
   }
   return {};
 }

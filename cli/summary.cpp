@@ -149,11 +149,7 @@ std::string link_line(const transport::RemoteLink& link) {
   return escape(text);
 }
 
-std::string error_line(const Error& error) {
-  // "wrong use of the command line" says nothing that the context of such an error does not.
-  const bool speaks_for_itself = error.code == Errc::usage && error.sys_errno == 0 && !error.context.empty();
-  return escape(speaks_for_itself ? error.context : error.message());
-}
+std::string error_line(const Error& error) { return escape(error.message()); }
 
 std::string item_line(const wire::Item& item, ItemStyle style) {
   const bool is_directory = item.change.size() > 1 && item.change[1] == 'd' && item.change[0] != '*';

@@ -13,6 +13,7 @@
 #include "cli/terminal.hpp"
 #include "cli/when.hpp"
 #include "session/remembered_bare.hpp"
+#include "session/user_path.hpp"
 
 namespace nb::cli {
 namespace {
@@ -107,6 +108,18 @@ const std::shared_ptr<cache::Store>& Transfer::memory() {
   return m_memory;
 }
 
+// The sink knows a source by its place in the transfer alone.
+Error Transfer::as_user_knows_it(Error error) const {
+  if (error.code != Errc::guard_empty_source) return error;
+  std::string shown;
+  for (std::size_t i = 0; i < m_ends.sources.size(); ++i) {
+    const std::string place = "/" + session::entry_named_by(m_ends.sources[i]).value_or(std::string());
+    if (place == error.context) shown += (shown.empty() ? "" : ", ") + m_ends.shown_sources[i];
+  }
+  if (!shown.empty()) error.context = shown;
+  return error;
+}
+
 session::Connector Transfer::connector() {
   auto connect = make_connector(m_settings, far_host(), far_rights(), messages(), m_clock);
   if (!m_on_connected) return connect;
@@ -137,7 +150,7 @@ Result<session::RunReport> Transfer::run() {
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.steady() - began);
     m_reporters.on_summary({m_start, *result, elapsed, m_link});
   } else {
-    m_reporters.on_error(result.error(), exit_code(result));
+    m_reporters.on_error(as_user_knows_it(result.error()), exit_code(result));
   }
   return result;
 }

@@ -42,6 +42,7 @@ class Transfer {
   void remember_host(const wire::Hello& hello);
   [[nodiscard]] std::optional<FarHost> far_host();
   [[nodiscard]] session::Connector connector();
+  [[nodiscard]] Error as_user_knows_it(Error error) const;
   [[nodiscard]] FarRights far_rights() const;
 
   Settings m_settings;

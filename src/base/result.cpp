@@ -6,7 +6,30 @@
 
 namespace nb {
 
+namespace {
+
+// Codes that stand for many things: the context of such an error is a whole sentence, and the table's words behind it
+// would only come after what it advises.
+bool says_all(const Error& error) {
+  if (error.sys_errno != 0 || error.context.empty()) return false;
+  switch (error.code) {
+    case Errc::usage:
+    case Errc::path:
+    case Errc::unsupported:
+    case Errc::read_only:
+    case Errc::insecure:
+    case Errc::max_delete:
+    case Errc::hook_failed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::string Error::message() const {
+  if (says_all(*this)) return context;
   std::string line = context;
   if (!line.empty()) line += ": ";
   // The errno's own words are the more exact ones; the table's would only repeat them for plain I/O.

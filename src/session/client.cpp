@@ -33,8 +33,7 @@ Status guard_mounts(const Job& job) {
   if (job.allow_unmounted) return {};
   for (const std::string& path : job.expected_mounts) {
     if (!has_lost_mount(path)) continue;
-    return fail(Errc::guard_mount_point,
-                path + " was a mount point at the last push; mount it, or run with --allow-unmounted");
+    return fail(Errc::guard_mount_point, path);
   }
   return {};
 }

@@ -87,7 +87,7 @@ Result<int> converse(Connection& connection, const wire::Command& command, const
   NB_TRY_ASSIGN(const wire::Hello peer, exchange_hello(connection, {}, Side::client));
   if (options.on_hello) options.on_hello(peer);
   if ((peer.features & wire::k_feature_commands) == 0) {
-    return fail(Errc::protocol_version, peer.software + " there cannot do this yet; update it");
+    return fail(Errc::protocol_version, peer.software + " there cannot do this yet");
   }
   NB_TRY(connection.send(command));
   NB_TRY(connection.flush());
@@ -98,7 +98,7 @@ Result<int> converse(Connection& connection, const wire::Command& command, const
 
 Status answer_command(Connection& connection, const wire::Command& command, const CommandHandler& handler,
                       const std::function<void()>& on_client_gone) {
-  if (!handler) return fail(Errc::unsupported, "commands");
+  if (!handler) return fail(Errc::unsupported, "commands are not answered here");
   SentOutput output(connection);
   Result<int> exit_code = [&] {
     const ClientWatch watch(connection, on_client_gone);

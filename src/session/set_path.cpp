@@ -78,7 +78,7 @@ Result<RelPath> rest_of(const RelPath& below, const Names& names, std::size_t us
 }  // namespace
 
 tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std::uint32_t>& passed_over) {
-  if (!passed_over) return fail(Errc::path, path + " is not in a file set");
+  if (!passed_over) return fail(Errc::path, path + " is not in a file set: push or init makes one, status lists them");
   return fail(Errc::path, path + " is in no file set of this user; there is one of user " +
                               std::to_string(*passed_over) + ": run as that user");
 }

@@ -189,32 +189,33 @@ void Sink::report_progress() {
 // --- The end ------------------------------------------------------------------------------------------------------
 
 // Where the client says nothing, or has no say.
-Result<std::uint64_t> Sink::usual_deletions() const {
-  const std::uint64_t share = std::max(k_free_deletions, m_live_entries / 2);
+Result<Sink::DeletionLimit> Sink::usual_deletions() const {
+  const DeletionLimit share{std::max(k_free_deletions, m_live_entries / 2), "where none is named"};
   if (m_target.set == nullptr) return share;
   const Result<txn::SetPolicy> policy = txn::policy_of(*m_target.set);
-  if (policy) return policy->max_delete.value_or(share);
+  if (policy && policy->max_delete) return DeletionLimit{*policy->max_delete, "of the set's policy"};
   // A damaged policy stops no backup; but it may have been the narrower limit of who is not trusted.
-  if (m_options.always_limits_deletion) return tl::make_unexpected(policy.error());
+  if (!policy && m_options.always_limits_deletion) return tl::make_unexpected(policy.error());
   return share;
 }
 
-Result<std::uint64_t> Sink::most_deletions() const {
+Result<Sink::DeletionLimit> Sink::most_deletions() const {
   if (m_options.max_delete == k_usual_max_delete) return usual_deletions();
   const std::uint64_t asked =
       m_options.max_delete == k_no_max_delete ? UINT64_MAX : static_cast<std::uint64_t>(m_options.max_delete);
-  if (!m_options.always_limits_deletion) return asked;
-  NB_TRY_ASSIGN(const std::uint64_t usual, usual_deletions());
-  return std::min(asked, usual);
+  const DeletionLimit named{asked, "of --max-delete"};
+  if (!m_options.always_limits_deletion) return named;
+  NB_TRY_ASSIGN(const DeletionLimit usual, usual_deletions());
+  return usual.count < asked ? usual : named;
 }
 
 Status Sink::check_deletions() const {
   const std::uint64_t planned = deletions();
   if (planned == 0) return {};
-  NB_TRY_ASSIGN(const std::uint64_t limit, most_deletions());
-  if (planned <= limit) return {};
-  return fail(Errc::max_delete, std::to_string(planned) + " entries would go, the limit is " + std::to_string(limit) +
-                                    " (--max-delete)");
+  NB_TRY_ASSIGN(const DeletionLimit limit, most_deletions());
+  if (planned <= limit.count) return {};
+  return fail(Errc::max_delete, std::to_string(planned) + " entries would go; the limit " + std::string(limit.whose) +
+                                    " is " + std::to_string(limit.count));
 }
 
 void Sink::tell_conflicts(const std::vector<RelPath>& paths) {

@@ -78,8 +78,12 @@ class Sink {
   [[nodiscard]] bool is_complete() const;
   Result<wire::RunResult> finish();
   [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
-  [[nodiscard]] Result<std::uint64_t> usual_deletions() const;
-  [[nodiscard]] Result<std::uint64_t> most_deletions() const;
+  struct DeletionLimit {
+    std::uint64_t count = 0;
+    std::string_view whose;  // "the set's policy"
+  };
+  [[nodiscard]] Result<DeletionLimit> usual_deletions() const;
+  [[nodiscard]] Result<DeletionLimit> most_deletions() const;
   [[nodiscard]] Status check_deletions() const;
   void tell_conflicts(const std::vector<RelPath>& paths);
   Status commit();

@@ -29,11 +29,16 @@ bool concerns_one_path(const Error& error) {
          error.code == Errc::unsupported;
 }
 
+std::string at_destination(const std::string& path, const Error& error) {
+  const bool tells_why = error.sys_errno == 0 && (error.code == Errc::path || error.code == Errc::unsupported);
+  return path + " at the destination" + (tells_why ? ": " + error.context : "");
+}
+
 // What the file system refuses for one name is that name's problem; the rest goes on.
 Status Sink::per_file(Status status, const RelPath& path) {
   if (status || !concerns_one_path(status.error())) return status;
   Error error = status.error();
-  error.context = path.str() + " at the destination";
+  error.context = at_destination(path.str(), error);
   m_reporter.problem(error);
   return {};
 }

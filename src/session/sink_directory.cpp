@@ -142,7 +142,7 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
 // It cannot be read or made here: a problem of its own, the rest goes on. Other errors end the run.
 Status Sink::give_up(SinkDirectory& directory, Error error) {
   if (!concerns_one_path(error)) return tl::make_unexpected(std::move(error));
-  error.context = directory.path.str() + "/ at the destination";
+  error.context = at_destination(directory.path.str() + "/", error);
   m_reporter.problem(error);
   directory.location = given_up(directory.location);
   return {};
@@ -162,8 +162,7 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (stat->type != fs::FileType::directory) return locate_in_place_of(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
   if (commits() && !fs::same_mount(*stat, parent_stat)) {
-    return fail(Errc::cross_device, set_path(directory.path).str() +
-                                        ": another file system is mounted here; unmount it, or exclude it");
+    return fail(Errc::cross_device, set_path(directory.path).str());
   }
   directory.location.where = Where::live;
   return {};
@@ -250,8 +249,7 @@ Status Sink::guard_empty_source(const wire::DirectoryMessage& message, const Sin
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(message.path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
   if (std::all_of(names.begin(), names.end(), [](const auto& each) { return is_reserved_name(each.name); })) return {};
-  return fail(Errc::guard_empty_source,
-              "/" + message.path.str() + ": is the source mounted? If it is meant to be empty, run with --allow-empty");
+  return fail(Errc::guard_empty_source, "/" + message.path.str());
 }
 
 // Decides the reply; true if a listing will come.
@@ -313,7 +311,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
 Status Sink::guard_nested(const RelPath& in_set) const {
   if (in_set.is_root()) return {};
   if (!txn::is_set(*m_target.root, in_set)) return {};
-  return fail(Errc::nested_set, in_set.str() + "/; push to it by its own path, or leave it out with --exclude");
+  return fail(Errc::nested_set, in_set.str() + "/");
 }
 
 Result<scan::Listed> Sink::list_present(const SinkDirectory& directory) {

@@ -15,8 +15,7 @@ Status guard_set(const SinkRequest& request, const txn::Located& found, const tx
   if (!request.expected_set) return {};
   if (set && set->format().uuid == *request.expected_set) return {};
   const std::string what = set ? "another file set is at " : "no file set is at ";
-  return fail(Errc::guard_set_missing,
-              what + found.root_path + "; is it mounted? If the set was replaced on purpose, run with --new-set");
+  return fail(Errc::guard_set_missing, what + found.root_path);
 }
 
 Result<hash::Secret> secret_for(const SinkRequest& request) {

@@ -50,6 +50,8 @@ struct Location {
 
 // What the file system refuses for one name or one content is that path's problem, not the run's.
 bool concerns_one_path(const Error& error);
+// The context of such an error: the path, and what was wrong with it where no system call tells.
+std::string at_destination(const std::string& path, const Error& error);
 
 // A directory whose listing is awaited or being worked on.
 struct SinkDirectory {

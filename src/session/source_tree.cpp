@@ -160,8 +160,7 @@ Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
     const Status added = tree.add(source, stay_within);
     if (added) continue;
     Error error = added.error();
-    const bool explains_itself = error.code == Errc::path && error.sys_errno == 0;
-    error.context = explains_itself ? "source " + error.context : "source " + source;
+    error.context = "source " + (error.sys_errno == 0 ? error.message() : source);
     if (sources.size() == 1) error.code = Errc::path;
     if (error.code == Errc::path) return tl::make_unexpected(std::move(error));
     tree.m_problems.push_back(std::move(error));

@@ -302,7 +302,7 @@ Status Stager::check_space() {
   m_check_bytes = txn::space_reserve(space) / 2;
   if (txn::has_room(space)) return {};
   return fail(Errc::no_space, "file set: only " + std::to_string(space.free_bytes >> 20) +
-                                  " MiB are left; free some space and run again, what was sent is kept");
+                                  " MiB are left");
 }
 
 }  // namespace nb::session

@@ -45,10 +45,9 @@ Status check_direction(const Direction& direction, Security allowed) {
       readable ? allowed != Security::encrypted && (!forgeable || allowed == Security::off) : !forgeable;
   if (permitted) return {};
   const auto shown = [](std::string_view name) { return name.empty() ? std::string("unknown") : std::string(name); };
-  return fail(Errc::insecure, "the SSH connection would have the cipher " + shown(direction.cipher) + " and the MAC " +
-                                  shown(direction.mac) + " for what is " + std::string(direction.name) +
-                                  ", which --ssh-security=" + std::string(security_name(allowed)) +
-                                  " does not allow; nothing was sent");
+  return fail(Errc::insecure, "--ssh-security=" + std::string(security_name(allowed)) + " does not allow the cipher " +
+                                  shown(direction.cipher) + " and the MAC " + shown(direction.mac) + " for what is " +
+                                  std::string(direction.name));
 }
 
 }  // namespace

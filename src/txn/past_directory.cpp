@@ -93,7 +93,7 @@ Status PastDirectory::expect_no_set(const RelPath& below) const {
   if (view().is_live()) return {};
   for (RelPath at = below; !at.is_root(); at = at.parent()) {
     if (!is_set(physical(), at)) continue;
-    return fail(Errc::unreadable, m_path.join(at).str() + "/ is a file set of its own; look back in that one");
+    return fail(Errc::unreadable, m_path.join(at).str() + "/ (a file set of its own; look back in that one)");
   }
   return {};
 }

@@ -235,7 +235,7 @@ class Bench(Case):
         command = f"{shlex.quote(BINARY)} serve --root {self.dir}"
         keys.write_text(f'restrict,command="{command}" {keys.read_text()}')
         outcome = self.run_code(5, "bench", "--seconds=3", *self.options, HOST, timeout=60)
-        self.assertIn("restricted to another command", outcome.text)
+        self.assertIn("for another command", outcome.text)
         outcome = self.run_code(1, "doctor", *self.options, HOST, timeout=60)
         self.assertIn(b"problem  nbackup", outcome.stdout)
 

@@ -46,6 +46,11 @@ TEST_CASE("a message has context and reason", "[base]") {
   CHECK(with_errno.message() == "write data/x: No space left on device");
   const Error without{Errc::vanished, 0, "data/x"};
   CHECK(without.message() == "data/x: vanished before it could be read");
+  const Error whole{Errc::path, 0, "/x is not a directory; name one"};
+  CHECK(whole.message() == "/x is not a directory; name one");
+  const Error of_system{Errc::path, ELOOP, "open /x"};
+  CHECK(of_system.message() == "open /x: Too many levels of symbolic links");
+  CHECK(Error{Errc::path, 0, ""}.message() == "path not usable");
   const Result<int> wrapped = wrap(without, "push");
   CHECK(wrapped.error().context == "push: data/x");
 }
