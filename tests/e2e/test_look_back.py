@@ -335,7 +335,7 @@ class There(Looking):
         newest = lines(here)[-1].split()
         for when in (f"{newest[1]}T{newest[2]}", "-0s"):
             self.assertEqual(self.run_ok("ls", *options, f"nbtest:{self.pool}", f"--at={when}").stdout,
-                             self.run_ok("ls", "-R", self.pool).stdout, when)
+                             self.run_ok("ls", self.pool).stdout, when)
         # What was there before the first push has no time, and is nobody's yesterday.
         self.run_code(opt.USAGE, "ls", *options, f"nbtest:{self.pool}", "--at=yesterday")
         self.assertEqual(self.run_ok("ls", *options, f"nbtest:{self.pool}", "--at=0").stdout, b"")

@@ -20,6 +20,12 @@ class Others(Case):
         self.source.mkdir()
         (self.source / "stays").write_text("stays")
 
+    def start(self, *args: str | Path, failpoint: str = "") -> Running:
+        """A run that does not outlive a test that fails."""
+        run = self.world.spawn(*args, failpoint=failpoint)
+        self.addCleanup(lambda: run.kill() if run.process.poll() is None else None)
+        return run
+
     def go_on(self, run: Running) -> None:
         run.kill(signal.SIGCONT)
 
@@ -34,7 +40,7 @@ class Added(Others):
         (self.sink / "stays").write_text("before")
 
     def pull(self) -> Running:
-        run = self.world.spawn("pull", "--delete", *self.world.carrier_options("libssh"), f"nbtest:{self.source}/",
+        run = self.start("pull", "--delete", *self.world.carrier_options("libssh"), f"nbtest:{self.source}/",
                                self.sink, failpoint="session.sink.planned=stop@1")
         self.assertTrue(wait_stopped(run.process.pid))
         return run
@@ -124,10 +130,10 @@ class Waiting(Others):
         (self.source / "more").write_text("more")
         self.sink.mkdir()
         options = self.world.carrier_options("libssh")
-        first = self.world.spawn("pull", *options, f"nbtest:{self.source}/stays", f"{self.sink}/",
+        first = self.start("pull", *options, f"nbtest:{self.source}/stays", f"{self.sink}/",
                                  failpoint="session.sink.planned=stop@1")
         self.assertTrue(wait_stopped(first.process.pid))
-        second = self.world.spawn("pull", "--wait=60", *options, f"nbtest:{self.source}/more", f"{self.sink}/")
+        second = self.start("pull", "-v", "--wait=60", *options, f"nbtest:{self.source}/more", f"{self.sink}/")
         second.wait_for_message(b"waiting for the file set")
         self.go_on(first)
         for run in (first, second):

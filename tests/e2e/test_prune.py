@@ -38,7 +38,7 @@ class Prune(Case):
         for command in (("prune", "--keep-last", "1"), ("prune", "-n"), ("policy", "--keep-last", "1"), ("heal",),
                         ("rollback", "--to", "1")):
             outcome = self.run_code(opt.USAGE, *command, self.pool / "part")
-            self.assertIn(f"{command[0]} is of a whole set, {self.pool}", outcome.stderr.decode())
+            self.assertIn(f"{command[0]} takes a whole set: name {self.pool}", outcome.stderr.decode())
         self.assertEqual(kept(self.pool), [0, 1, 2, 3, 4, 5])
 
     def test_all_others_stay_exact(self) -> None:

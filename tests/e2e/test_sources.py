@@ -112,7 +112,7 @@ class Mounts(Small):
                 self.run_ok("push", f"{first}/", f"{second}/", self.sink)
                 mount.close()
                 outcome = self.run_code(opt.MOUNT_GONE, "push", "--delete", f"{first}/", f"{second}/", self.sink)
-                self.assertIn(f"{second}/{name} was a mount point".encode(), outcome.stderr)
+                self.assertIn(f"{second}/{name}: a mount point of the last push".encode(), outcome.stderr)
                 self.assertEqual((self.sink / name / "b").read_text(), "b")
                 (second / name).rmdir()
 

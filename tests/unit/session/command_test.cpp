@@ -195,14 +195,16 @@ TEST_CASE("a command: the client's end is told while it runs", "[session]") {
 
 TEST_CASE("a command: who has said goodbye is not gone", "[session]") {
   WatchedCommand watched;
-  RawPeer peer(watched.options);
-  peer.send(command_of({"x"}));
-  peer.send(wire::KeepAlive{});
-  peer.send(wire::Goodbye{});
-  peer.finish();
-  watched.ends.set_value();
-  CHECK(peer.receive<wire::CommandEnd>().exit_code == 7);
-  CHECK(peer.hears_no_more());
+  {
+    RawPeer peer(watched.options);
+    peer.send(command_of({"x"}));
+    peer.send(wire::KeepAlive{});
+    peer.send(wire::Goodbye{});
+    peer.finish();
+    watched.ends.set_value();
+    // The answer, or a reset where the server ended before it had read all of that.
+    static_cast<void>(peer.hears_no_more());
+  }
   CHECK(watched.gone.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
 }
 
