@@ -87,7 +87,7 @@ fs::Xattrs KeptStore::find(const RelPath& path, fs::FileType type) {
 
 template <class Work>
 void KeptStore::write(const Work& work) {
-  m_wrote |= m_store->usable();
+  m_wrote = true;
   m_batch.add(work);
 }
 

@@ -179,6 +179,20 @@ TEST_CASE_METHOD(Fixture, "what could not be written keeps the next generation f
   CHECK(warnings.texts.size() == 1);
 }
 
+TEST_CASE_METHOD(Fixture, "what fails while it is read keeps the next generation from coming, too", "[cache][kept]") {
+  commit(1, "f", "old");
+  const auto store = open(1);
+  {
+    // Longer than the store waits for it.
+    SQLite::Database database(temp.file("kept.db"), SQLite::OPEN_READWRITE);
+    database.exec("BEGIN EXCLUSIVE");
+    CHECK(store->find(at("f"), FileType::regular).empty());
+  }
+  CHECK(warnings.texts.size() == 1);
+  store->remove(at("f"));
+  CHECK_FALSE(store->flush());
+}
+
 TEST_CASE_METHOD(Fixture, "more than one path may keep is refused, and what was kept ends", "[cache][kept]") {
   commit(1, "f", "old");
   const auto store = open(1);
