@@ -37,9 +37,9 @@ def plan(scenario: Scenario, name: str) -> list[tuple[str, str, int]]:
         first = [case for case in every if case[2] == 1]
         return [case for case in first if case[1].startswith("session.reader.")] + rng.sample(first, 10)
     if scenario.user:
-        return rng.sample(every, min(len(every), 40))
+        return rng.sample(every, min(len(every), 24))
     rest = [case for case in every if case[2] > 1]
-    return [case for case in every if case[2] == 1] + rng.sample(rest, min(len(rest), 12))
+    return [case for case in every if case[2] == 1] + rng.sample(rest, min(len(rest), 6))
 
 
 class Matrix(Case):
