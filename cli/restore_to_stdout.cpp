@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <optional>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -50,21 +49,17 @@ bool only_lost_metadata(const Outcome& outcome) {
 int restore_to_stdout(const Settings& settings, Clock& clock) {
   const Status fits = check_settings(settings);
   if (!fits) return report_early_error(settings, fits.error());
-  std::optional<ScratchDirectory> scratch;
-  const auto file = [&scratch] { return scratch->path() + "/file"; };
-  const auto make_place = [&]() -> Result<std::string> {
-    if (scratch) return file();
-    NB_TRY_ASSIGN(ScratchDirectory made, ScratchDirectory::make("restore"));
-    scratch.emplace(std::move(made));
-    return file();
-  };
-  Settings silent = settings;
-  silent.quiet = true;
+  const auto scratch = ScratchDirectory::make("restore");
+  if (!scratch) return report_early_error(settings, scratch.error());
+  const std::string file = scratch->path() + "/file";
+  Settings to_file = settings;
+  to_file.arguments.back() = file;
+  to_file.quiet = true;
   Outcome own;
-  if (silent.outcome == nullptr) silent.outcome = &own;
-  const int exit_code = restore_file(silent, make_place, clock);
-  if (exit_code != 0 && !only_lost_metadata(*silent.outcome)) return exit_code;
-  const Status copied = copy_to_stdout(file(), settings.arguments.front());
+  if (to_file.outcome == nullptr) to_file.outcome = &own;
+  const int exit_code = restore_to_tree(to_file, RestoreShape::one_file, clock);
+  if (exit_code != 0 && !only_lost_metadata(*to_file.outcome)) return exit_code;
+  const Status copied = copy_to_stdout(file, settings.arguments.front());
   return copied ? exit_code : report_early_error(settings, copied.error());
 }
 

@@ -120,16 +120,6 @@ Error Transfer::as_user_knows_it(Error error) const {
   return error;
 }
 
-session::Connector Transfer::connector() {
-  auto connect = make_connector(m_settings, far_host(), far_rights(), messages(), m_clock);
-  if (!m_on_connected) return connect;
-  return [this, connect = std::move(connect)]() -> Result<std::unique_ptr<transport::ByteStream>> {
-    NB_TRY_ASSIGN(auto stream, connect());
-    NB_TRY(m_on_connected());
-    return stream;
-  };
-}
-
 Result<session::RunReport> Transfer::run() {
   m_reporters.on_start(m_start);
   RememberedDigests digests(memory(), m_settings.paranoid ? Belief::nothing : Belief::stored, m_clock);
@@ -140,9 +130,10 @@ Result<session::RunReport> Transfer::run() {
   m_job.signatures = &signatures;
   const SteadyTime began = m_clock.steady();
   m_job.on_hello = [this](const wire::Hello& hello) { remember_host(hello); };
+  const auto connector = make_connector(m_settings, far_host(), far_rights(), messages(), m_clock);
   session::RetryPolicy retry;
   retry.attempts = m_settings.retries;
-  auto result = session::run(m_job, connector(), retry, m_reporters, m_clock);
+  auto result = session::run(m_job, connector, retry, m_reporters, m_clock);
   m_job.digests = nullptr;
   m_job.bare = nullptr;
   m_job.signatures = nullptr;

@@ -2,7 +2,6 @@
 // What push, pull and verify have in common: reporters, job, connection, the run itself and its end.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -25,8 +24,6 @@ class Transfer {
   [[nodiscard]] Reporter& reporters() { return m_reporters; }
   // The client's memory, opened at the first call. Its warnings are the run's.
   const std::shared_ptr<cache::Store>& memory();
-  // Called whenever a connection has been made, before anything is asked of it; an error ends the run.
-  void on_connected(std::function<Status()> work) { m_on_connected = std::move(work); }
   void expect_first_copy() { m_start.first_copy = true; }
 
   // Runs the job; reports its summary or its error.
@@ -41,7 +38,6 @@ class Transfer {
   void on_link(const transport::RemoteLink& link);
   void remember_host(const wire::Hello& hello);
   [[nodiscard]] std::optional<FarHost> far_host();
-  [[nodiscard]] session::Connector connector();
   [[nodiscard]] Error as_user_knows_it(Error error) const;
   [[nodiscard]] FarRights far_rights() const;
 
@@ -53,7 +49,6 @@ class Transfer {
   ReporterGroup m_reporters;
   std::shared_ptr<cache::Store> m_memory;  // null: not opened yet
   std::optional<transport::RemoteLink> m_link;
-  std::function<Status()> m_on_connected;
 };
 
 // Prepares and runs without more; reports an error of the preparation too.
