@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/go_on.hpp"
 #include "filter/rules.hpp"
 #include "fs/directory.hpp"
 #include "fs/kept_metadata.hpp"
@@ -26,9 +27,6 @@ enum class MetadataView : std::uint8_t {
   kept,   // inside a file set: kept metadata is read back into its place
 };
 enum class Compare : std::uint8_t { stat, content };
-
-// Asked every now and then while contents are read; false: no longer, Errc::interrupted.
-using GoOn = std::function<bool()>;
 
 struct ListerOptions {
   MetadataView view = MetadataView::plain;

@@ -13,7 +13,7 @@ constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 
 }  // namespace
 
-DiskReader::DiskReader(const delta::BlockSigner& signer, std::uint64_t bytes_per_second, Clock& clock, txn::GoOn go_on)
+DiskReader::DiskReader(const delta::BlockSigner& signer, std::uint64_t bytes_per_second, Clock& clock, GoOn go_on)
     : m_signer(signer), m_clock(clock), m_go_on(std::move(go_on)), m_buffer(k_read_bytes) {
   if (bytes_per_second != 0) m_bucket.emplace(bytes_per_second, clock.steady());
 }

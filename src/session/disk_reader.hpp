@@ -17,7 +17,7 @@ namespace nb::session {
 class DiskReader {
  public:
   // `bytes_per_second` 0: no limit. `go_on` is asked while it reads: false is Errc::interrupted.
-  DiskReader(const delta::BlockSigner& signer, std::uint64_t bytes_per_second, Clock& clock, txn::GoOn go_on);
+  DiskReader(const delta::BlockSigner& signer, std::uint64_t bytes_per_second, Clock& clock, GoOn go_on);
 
   // Errc::io, with the errno, where the disk does not give it back; Errc::changed if it is shorter than `size`.
   Result<hash::Digest> digest(fs::File& file, std::uint64_t size);
@@ -35,7 +35,7 @@ class DiskReader {
   const delta::BlockSigner& m_signer;
   std::optional<transport::TokenBucket> m_bucket;
   Clock& m_clock;
-  txn::GoOn m_go_on;
+  GoOn m_go_on;
   Bytes m_buffer;
 };
 

@@ -8,7 +8,7 @@ namespace nb::session {
 // True once request_interrupt() was called and no shield is up.
 bool interrupt_requested();
 
-// The opposite: what everything asks that may take long, waits for locks too (txn::GoOn, scan::GoOn).
+// The opposite, as a GoOn (base/go_on.hpp).
 bool may_go_on();
 
 // While one of these lives, the process must not give up: a commit is past its commit point.

@@ -31,7 +31,7 @@ class KnownContents::Takeover {
     return Takeover(contents, history.numbers(), std::move(directory));
   }
 
-  Status take_all(std::uint64_t generation, std::int64_t now_ns, const txn::GoOn& go_on) {
+  Status take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
     return txn::for_each_arrival(m_contents.m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
       if (go_on && !go_on()) return fail(Errc::interrupted, "");
       return take(record, generation, now_ns);
@@ -83,7 +83,7 @@ class KnownContents::Takeover {
   std::unique_ptr<txn::KeptTrees> m_kept;  // null where there is no history
 };
 
-Status KnownContents::take_arrivals(std::int64_t now_ns, const txn::GoOn& go_on) {
+Status KnownContents::take_arrivals(std::int64_t now_ns, const GoOn& go_on) {
   NB_TRY_ASSIGN(const std::vector<std::uint64_t> lists, txn::arrival_lists(m_set.control()));
   if (lists.empty()) return {};
   NB_TRY_ASSIGN(Takeover takeover, Takeover::begin(*this));

@@ -39,7 +39,7 @@ class KnownContents {
   KnownContents(txn::FileSet& set, Warn warn);
 
   // Takes over what came with the last generations.
-  Status take_arrivals(std::int64_t now_ns, const txn::GoOn& go_on);
+  Status take_arrivals(std::int64_t now_ns, const GoOn& go_on);
   Expected expect(const FilePlace& place, const fs::Stat& stat);
   // Its content is `digest` now.
   void note(const FilePlace& place, const fs::Stat& stat, const hash::Digest& digest, std::int64_t seen_ns);

@@ -9,13 +9,10 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/go_on.hpp"
 #include "txn/file_set.hpp"
 
 namespace nb::txn {
-
-// Asked while something is waited for, and right before a commit point: false ends the wait or the run with
-// Errc::interrupted. May be empty. The session passes its interrupt flag.
-using GoOn = std::function<bool()>;
 
 // Told once, as a line for a person, if a lock is not free at once and will be waited for. May be empty.
 using OnWait = std::function<void(const std::string& text)>;
