@@ -16,13 +16,13 @@ static bool is_control(const fs::NamedType& item) {
 
 // A file that was written to since is another.
 static std::uint64_t print_of(const RelPath& path, const fs::Stat& stat) {
-  constexpr std::uint64_t k_odd = 0x9E3779B97F4A7C15U;
-  std::uint64_t print = txn::hash_of(path);
-  if (stat.type != fs::FileType::regular) return print;
-  for (const std::uint64_t part : {stat.size, static_cast<std::uint64_t>(stat.mtime.sec), std::uint64_t{stat.mtime.nsec}}) {
-    print = (print ^ part) * k_odd;
-  }
-  return print;
+  txn::Ident ident = txn::ident_of(stat);
+  ident.inode = 0;
+  Bytes bytes;
+  ByteWriter out(bytes);
+  out.string(path.str());
+  put(out, ident);
+  return hash::check_of(bytes);
 }
 
 // Moving a directory writes its '..', for which its own permissions count.
@@ -76,7 +76,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     if (std::any_of(names.begin(), names.end(), is_control)) {
       judged.whole = false;
       txn::is_set(*directory, RelPath()) ? judged.nested.push_back(doomed.path)
-                                          : judged.stray.push_back(doomed.path.child(k_control_name));
+                                         : judged.stray.push_back(doomed.path.child(k_control_name));
       return judged;
     }
     for (const fs::NamedType& item : names) {

@@ -80,7 +80,7 @@ class Sink {
   [[nodiscard]] std::uint64_t deletions() const { return m_deletion ? m_deletion->entries() : 0; }
   struct DeletionLimit {
     std::uint64_t count = 0;
-    std::string_view whose;  // "the set's policy"
+    std::string_view whose;  // "of the set's policy"
   };
   [[nodiscard]] Result<DeletionLimit> usual_deletions() const;
   [[nodiscard]] Result<DeletionLimit> most_deletions() const;

@@ -10,7 +10,8 @@
 //
 // Without `replaced`, or where the old file had gone by itself, there is no old/<slot>, and done is when new/<slot> has
 // gone. A move to a free name may be made of a link and an unlink (fs::Directory::rename): cut off between the two it has
-// left both names, and the one that it was to leave is dropped. What is found at the live name and is neither is someone else's edit: it goes to Conflicts.
+// left both names, and the one that it was to leave is dropped. What is found at the live name and is neither is someone
+// else's edit: it goes to Conflicts.
 #pragma once
 
 #include "txn/conflicts.hpp"

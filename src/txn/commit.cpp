@@ -164,7 +164,7 @@ Result<CommitOutcome> commit(TransactionState& state, const CommitOptions& optio
     return unchanged;
   }
   enter(options, CommitPhase::sync);
-  Prepare checks(state.set, state.stage);
+  Prepare checks(state);
   NB_TRY_ASSIGN(const Durability staged, prepare(state, checks));
   enter(options, CommitPhase::commit);
   NB_TRY_ASSIGN(CommitOutcome outcome, commit_prepared(state, options, checks));

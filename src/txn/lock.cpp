@@ -142,10 +142,6 @@ Status pause(Clock& clock, const GoOn& go_on) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 // Who held the lock may have removed the set (a pull's, when the pull ends) or replaced it.
 Status check_in_place(FileSet& set) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(set.root(), k_control_name));

@@ -91,10 +91,11 @@ Status PastDirectory::expect_directory(const Found& found, std::string_view name
 
 Status PastDirectory::expect_no_set(const RelPath& below) const {
   if (view().is_live()) return {};
-  for (RelPath at = below; !at.is_root(); at = at.parent()) {
+  for (RelPath at = below; !at.is_root() && !m_sure.is_within(at); at = at.parent()) {
     if (!is_set(physical(), at)) continue;
     return fail(Errc::unreadable, m_path.join(at).str() + "/ (a file set of its own; look back in that one)");
   }
+  m_sure = below;
   return {};
 }
 

@@ -67,6 +67,8 @@ class PastDirectory final : public PastNode<fs::Directory> {
   [[nodiscard]] PastPlace place_of(const PastOverlay::Node* node) const { return {place().view, node}; }
 
   const RelPath m_path;
+  // The last that expect_no_set found to be none, with all above it.
+  mutable RelPath m_sure;
   // The last that was asked for: names of one directory often come from few generations.
   mutable std::uint64_t m_kept_generation = 0;
   mutable std::unique_ptr<fs::Directory> m_kept;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/failpoint.hpp"
-#include "txn/damage.hpp"
+#include "txn/commit.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -34,6 +34,9 @@ Status check_staged(const fs::Directory& fresh, const Place& op) {
 }
 
 }  // namespace
+
+Prepare::Prepare(TransactionState& state)
+    : m_set(state.set), m_stage(state.stage), m_numbers_last(state.numbers_last), m_live(m_set.root()) {}
 
 Status Prepare::close_staged_directories() {
   NB_TRY_ASSIGN(RecordCursor cursor, m_stage.closing.read());
@@ -185,7 +188,7 @@ Status Prepare::open_for_moving(const RelPath& path, const fs::Stat& stat) {
   const Result<std::unique_ptr<fs::Directory>> directory = m_live.open_directory(path);
   if (directory && (*directory)->writable()) return {};
   OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};
-  if (!knows_inodes(m_set.control())) opener.directory.inode = 0;
+  if (!m_numbers_last) opener.directory.inode = 0;
   NB_TRY(check_can_open(opener));
   m_opened.insert(hash_of(path));
   add_closer(opener);

@@ -17,9 +17,11 @@ using Closers = std::multimap<std::string, OpenUp>;
 // Makes the file `reserve` in `directory`, in place of one that is there.
 Status hold_reserve_in(fs::Directory& directory);
 
+struct TransactionState;
+
 class Prepare {
  public:
-  Prepare(FileSet& set, Stage& stage) : m_set(set), m_stage(stage), m_live(set.root()) {}
+  explicit Prepare(TransactionState& state);
 
   // Staged directories get their final modes and times. A top directory that its mode would keep from being renamed
   // stays writable; closers() has its mode.
@@ -48,6 +50,7 @@ class Prepare {
 
   FileSet& m_set;
   Stage& m_stage;
+  const bool m_numbers_last;
   LiveTree m_live;
   fs::Stat m_root_stat;
   std::map<std::uint64_t, StagedDirectory> m_late;  // slot -> top directory with its final mode

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "fs/sim_directory.hpp"
+#include "sim_options.hpp"
 #include "tree.hpp"
 #include "txn/journal.hpp"
 #include "txn/past_tree.hpp"
@@ -93,34 +94,6 @@ struct Scenario {
     return is_clean(*root, leftovers) ? std::string() : "left over: " + leftovers;
   }
 };
-
-fs::SimOptions plain() { return {}; }
-fs::SimOptions as_user() {
-  fs::SimOptions options;
-  options.enforce_modes = true;
-  return options;
-}
-fs::SimOptions without_links() {
-  fs::SimOptions options;
-  options.hard_links = false;
-  return options;
-}
-fs::SimOptions without_reports() {
-  fs::SimOptions options;
-  options.reports_sync_errors = false;
-  return options;
-}
-
-fs::SimOptions without_lasting_numbers() {
-  fs::SimOptions options;
-  options.numbers_last = false;
-  return options;
-}
-fs::SimOptions with_moves_in_two_steps() {
-  fs::SimOptions options;
-  options.moves_at_once = false;
-  return options;
-}
 
 void crash_everywhere(const fs::SimOptions& options) {
   const Scenario scenario(options);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "fs/sim_directory.hpp"
+#include "sim_options.hpp"
 #include "tree.hpp"
 #include "txn/journal.hpp"
 #include "txn/record_file.hpp"
@@ -18,12 +19,6 @@ using fs::CrashChoice;
 using fs::SimEvent;
 using fs::SimFileSystem;
 using fs::SimOperation;
-
-fs::SimOptions without_reports() {
-  fs::SimOptions options;
-  options.reports_sync_errors = false;
-  return options;
-}
 
 SimFileSystem rich_disk(fs::SimOptions options = {}) {
   SimFileSystem disk(options);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "history_model.hpp"
+#include "sim_options.hpp"
 #include "txn/history.hpp"
 #include "txn/thin.hpp"
 
@@ -77,17 +78,6 @@ struct Scenario {
 
 Scenario scenario(std::uint64_t seed, const fs::SimOptions& options, const Numbers& numbers) {
   return {Model({seed, 7, options, false}), numbers};
-}
-
-fs::SimOptions as_user() {
-  fs::SimOptions options;
-  options.enforce_modes = true;
-  return options;
-}
-fs::SimOptions without_reports() {
-  fs::SimOptions options;
-  options.reports_sync_errors = false;
-  return options;
 }
 
 void crash_everywhere(const Scenario& scenario, bool ignores_syncfs = false) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "history_model.hpp"
+#include "sim_options.hpp"
 #include "txn/history.hpp"
 #include "txn/transaction.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 
 using fs::CrashChoice;
 using fs::SimFileSystem;
-
-fs::SimOptions as_user() {
-  fs::SimOptions options;
-  options.enforce_modes = true;
-  return options;
-}
 
 // NBACKUP_TEST_SEEDS=N tries N histories instead of 150.
 std::uint64_t seeds() {
