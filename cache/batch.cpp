@@ -11,6 +11,7 @@ void Batch::begin(Connection& connection) {
 
 void Batch::end(Connection& connection) {
   m_changes = 0;
+  m_bytes = 0;
   connection.rest();
   if (connection.is_in_transaction()) connection.database().exec("COMMIT");
 }

@@ -19,13 +19,15 @@ class Batch {
   explicit Batch(Store& store, std::function<void(Connection&)> at_begin = {})
       : m_store(store), m_at_begin(std::move(at_begin)) {}
 
-  // Makes `change` part of the transaction, and ends that once it is large.
+  // Makes `change`, which writes about `bytes` beyond a row, part of the transaction, and ends that once it is large.
   template <class Change>
-  void add(const Change& change) {
+  void add(const Change& change, std::size_t bytes = 0) {
     m_store.with([&](Connection& connection) {
       begin(connection);
       change(connection);
-      if (++m_changes >= k_most_changes) end(connection);
+      ++m_changes;
+      m_bytes += bytes;
+      if (m_changes >= k_most_changes || m_bytes >= k_most_bytes) end(connection);
     });
   }
   // Ends what is open.
@@ -35,11 +37,13 @@ class Batch {
 
  private:
   static constexpr std::size_t k_most_changes = 4096;
+  static constexpr std::size_t k_most_bytes = std::size_t{16} << 20;
   void begin(Connection& connection);
 
   Store& m_store;
   std::function<void(Connection&)> m_at_begin;
   std::size_t m_changes = 0;  // in the open transaction
+  std::size_t m_bytes = 0;
 };
 
 }  // namespace nb::cache

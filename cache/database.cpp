@@ -18,7 +18,8 @@
 namespace nb::cache {
 namespace {
 
-constexpr int k_busy_ms = 5000;
+// Whoever writes much, or reads a large file in one state, keeps others waiting; giving up costs a run its memory.
+constexpr int k_busy_ms = 60'000;
 constexpr int k_most_damaged_copies = 1000;
 // Each checkpoint waits for the disk: rather seldom, of a journal of 32 MiB.
 constexpr int k_checkpoint_pages = 8192;

@@ -34,7 +34,7 @@ void confirm_row(Connection& connection, const std::string& directory, const row
   if (!good) return rows::drop(connection, at, rows::State::pending);
   file.ctime_ns = *ctime;
   file.sum = file.sum_under(directory);
-  rows::confirm(connection, at, file);
+  rows::confirm(connection, at, std::move(file));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::unique_ptr<Manifest> Manifest::none() {
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
-// What changes rows of files.
+// What changes confirmed rows: what was read of them does not hold any more.
 template <class Work>
 void Manifest::write(const Work& work) {
   *m_window = {};
@@ -78,7 +78,7 @@ void Manifest::write(const Work& work) {
 void Manifest::flush() { m_batch.flush(); }
 
 void Manifest::begin_run(const TransactionId& transaction) {
-  write([&](Connection& connection) {
+  m_batch.add([&](Connection& connection) {
     if (rows::pending_transaction(connection) == as_text(transaction)) return;
     rows::drop_pending(connection);
     rows::set_pending_transaction(connection, transaction);
@@ -87,13 +87,13 @@ void Manifest::begin_run(const TransactionId& transaction) {
 }
 
 void Manifest::begin_file(const RelPath& path) {
-  write([&](Connection& connection) { rows::drop(connection, place(connection, path), rows::State::pending); });
+  m_batch.add([&](Connection& connection) { rows::drop(connection, place(connection, path), rows::State::pending); });
 }
 
 void Manifest::stage(const RelPath& path, const StagedFile& file) {
   const auto mtime = to_ns(file.mtime);
   if (!mtime) return;
-  write([&](Connection& connection) {
+  m_batch.add([&](Connection& connection) {
     const rows::PathIn at = place(connection, path);
     const auto before = rows::find(connection, at, rows::State::pending);
     rows::File row{std::string(path.name()), file.inode, file.size, *mtime, 0, file.digest, 0, 0};
@@ -105,9 +105,10 @@ void Manifest::stage(const RelPath& path, const StagedFile& file) {
 
 void Manifest::stage_piece(const RelPath& path, std::uint32_t index, ByteView data) {
   if (data.size() > k_max_signature_piece_bytes) return;
-  write([&](Connection& connection) {
+  const auto put = [&](Connection& connection) {
     rows::put_piece(connection, rows::make_signature(connection, place(connection, path)), index, data);
-  });
+  };
+  m_batch.add(put, data.size());
 }
 
 void Manifest::stage_signature_of(const RelPath& path, const RelPath& from) {

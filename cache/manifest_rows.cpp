@@ -58,6 +58,13 @@ void drop_signature(Connection& connection, std::int64_t id) {
   exec_with(connection, "DELETE FROM signatures WHERE id = ?", id);
 }
 
+// Those that `query` has found.
+void drop_signatures(Connection& connection, SQLite::Statement& query) {
+  std::vector<std::int64_t> ids;
+  while (query.executeStep()) ids.push_back(query.getColumn(0).getInt64());
+  for (const std::int64_t id : ids) drop_signature(connection, id);
+}
+
 ByteView number_bytes(const std::int64_t& value) { return std::as_bytes(std::span(&value, 1)); }
 
 }  // namespace
@@ -136,14 +143,23 @@ void drop(Connection& connection, const PathIn& at, State state) {
   remove.exec();
 }
 
-void confirm(Connection& connection, const PathIn& at, const File& file) {
+void confirm(Connection& connection, const PathIn& at, File file) {
+  const auto replaced = find(connection, at, State::confirmed);
+  // A signature is its content's.
+  const bool is_same = replaced && replaced->digest == file.digest && replaced->size == file.size;
+  if (is_same && file.signature == 0) {
+    file.signature = replaced->signature;
+  } else if (replaced) {
+    drop_signature(connection, replaced->signature);
+  }
   SQLite::Statement& update = connection.statement(
-      "UPDATE OR REPLACE files SET confirmed = 1, ctime_ns = ?, sum = ?"
+      "UPDATE OR REPLACE files SET confirmed = 1, ctime_ns = ?, sum = ?, signature = ?"
       " WHERE directory = ? AND name = ? AND confirmed = 0");
   update.bind(1, file.ctime_ns);
   update.bind(2, file.sum);
-  update.bind(3, at.directory);
-  bind_text(update, 4, at.name);
+  update.bind(3, file.signature);
+  update.bind(4, at.directory);
+  bind_text(update, 5, at.name);
   update.exec();
 }
 
@@ -164,15 +180,16 @@ std::vector<PendingFile> list_pending(Connection& connection, const PathIn& afte
 }
 
 void drop_pending(Connection& connection) {
-  SQLite::Database& database = connection.database();
-  database.exec("DELETE FROM files WHERE confirmed = 0");
-  // Signatures whose row is gone, by whatever way.
-  database.exec("DELETE FROM signatures WHERE id NOT IN (SELECT signature FROM files WHERE signature != 0)");
-  database.exec("DELETE FROM pieces WHERE signature NOT IN (SELECT id FROM signatures)");
+  drop_signatures(connection,
+                  connection.statement("SELECT signature FROM files WHERE confirmed = 0 AND signature != 0"));
+  connection.database().exec("DELETE FROM files WHERE confirmed = 0");
 }
 
 // Everything below `path`: directories from "path/" to before "path0", the byte after the slash.
 void drop_tree(Connection& connection, const std::string& path) {
+  constexpr const char* k_signatures =
+      "SELECT signature FROM files WHERE confirmed = 1 AND signature != 0 AND directory IN"
+      " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))";
   constexpr const char* k_files =
       "DELETE FROM files WHERE confirmed = 1 AND directory IN"
       " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))";
@@ -181,13 +198,15 @@ void drop_tree(Connection& connection, const std::string& path) {
       " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)";
   const std::string first = path + "/";
   const std::string last = path + "0";
-  for (const char* sql : {k_files, k_directories}) {
+  const auto with_paths = [&](const char* sql) -> SQLite::Statement& {
     SQLite::Statement& statement = connection.statement(sql);
     bind_text(statement, 1, path);
     bind_text(statement, 2, first);
     bind_text(statement, 3, last);
-    statement.exec();
-  }
+    return statement;
+  };
+  drop_signatures(connection, with_paths(k_signatures));
+  for (const char* sql : {k_files, k_directories}) with_paths(sql).exec();
 }
 
 std::int64_t make_signature(Connection& connection, const PathIn& at) {

@@ -47,9 +47,9 @@ std::vector<File> list(Connection& connection, std::int64_t directory, std::stri
 void put(Connection& connection, const PathIn& at, State state, const File& file);
 // With its signature.
 void drop(Connection& connection, const PathIn& at, State state);
-// The pending row becomes the confirmed one, with ctime and sum of `file`; the signature of the one it replaces goes at
-// the next drop_pending().
-void confirm(Connection& connection, const PathIn& at, const File& file);
+// The pending row becomes the confirmed one, with ctime and sum of `file`, and the signature of the one it replaces if that
+// is of the same content and it has none.
+void confirm(Connection& connection, const PathIn& at, File file);
 
 struct PendingFile {
   std::int64_t directory = 0;

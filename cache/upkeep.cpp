@@ -49,6 +49,21 @@ std::uint64_t drop_digests(SQLite::Database& database, const PruneLimits& limits
                           to_signed(left - allowed));
 }
 
+Pruned drop_old(Connection& connection, const PruneLimits& limits, WallTime now) {
+  SQLite::Database& database = connection.database();
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  Pruned dropped;
+  dropped.digests = drop_digests(database, limits, day_of(now));
+  const std::chrono::nanoseconds oldest = now.time_since_epoch() - limits.unseen_for;
+  dropped.signatures = change(database, "DELETE FROM signatures WHERE used_ns < ?", oldest.count());
+  dropped.bare_directories =
+      drop_bare_directories(connection, day_of(now) - limits.unseen_for.count(), limits.bare_directories);
+  drop_orphans(database);
+  change(database, "INSERT OR REPLACE INTO upkeep(id, pruned_day) VALUES(1, ?)", day_of(now));
+  transaction.commit();
+  return dropped;
+}
+
 }  // namespace
 
 std::optional<ClientUse> measure(Store& store) {
@@ -70,18 +85,8 @@ std::optional<ClientUse> measure(Store& store) {
 std::optional<Pruned> prune(Store& store, const PruneLimits& limits, WallTime now) {
   std::optional<Pruned> pruned;
   store.with([&](Connection& connection) {
-    SQLite::Database& database = connection.database();
-    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    Pruned dropped;
-    dropped.digests = drop_digests(database, limits, day_of(now));
-    const std::chrono::nanoseconds oldest = now.time_since_epoch() - limits.unseen_for;
-    dropped.signatures = change(database, "DELETE FROM signatures WHERE used_ns < ?", oldest.count());
-    dropped.bare_directories = drop_bare_directories(connection, day_of(now) - limits.unseen_for.count(),
-                                                     limits.bare_directories);
-    drop_orphans(database);
-    change(database, "INSERT OR REPLACE INTO upkeep(id, pruned_day) VALUES(1, ?)", day_of(now));
-    transaction.commit();
-    if (dropped.digests + dropped.signatures + dropped.bare_directories > 0) give_back(database);
+    const Pruned dropped = drop_old(connection, limits, now);
+    if (dropped.digests + dropped.signatures + dropped.bare_directories > 0) give_back(connection.database());
     pruned = dropped;
   });
   return pruned;
@@ -113,7 +118,8 @@ void tend(Store& store, WallTime now) {
     SQLite::Statement query(connection.database(), "SELECT pruned_day FROM upkeep");
     due = !query.executeStep() || query.getColumn(0).getInt64() + k_days_between <= day_of(now);
   });
-  if (due) static_cast<void>(prune(store, {}, now));
+  // The space stays the file's: giving it back keeps every other run out for as long as the whole file takes to copy.
+  if (due) store.with([&](Connection& connection) { drop_old(connection, {}, now); });
 }
 
 }  // namespace nb::cache

@@ -50,6 +50,7 @@ class Writer {
       default: break;
     }
     const std::uint64_t number = m_next++;
+    m_manifest->begin_file(path);
     m_manifest->stage(path, staged_file(number));
     if (pick(3) == 0) m_manifest->stage_piece(path, 0, nb::Bytes(3000, static_cast<std::byte>(number)));
     if (pick(4) == 0) return;  // never confirmed

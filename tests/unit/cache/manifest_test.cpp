@@ -213,6 +213,34 @@ TEST_CASE("a signature belongs to the content it was staged with", "[cache]") {
   CHECK(database.execAndGet("SELECT COUNT(*) FROM pieces").getInt() == 0);
 }
 
+TEST_CASE("a file that is staged with the content it had keeps its signature", "[cache]") {
+  Fixture f;
+  f.manifest->begin_run(k_first);
+  f.manifest->stage_piece(path_of("x"), 0, piece_bytes(0));
+  commit(*f.manifest, "x", 1);
+  commit(*f.manifest, "x", 1);
+  CHECK(f.manifest->piece(path_of("x"), 0) == piece_bytes(0));
+}
+
+TEST_CASE("no piece outlives its row", "[cache]") {
+  Fixture f;
+  f.manifest->begin_run(k_first);
+  for (const char* name : {"d/x", "d/y", "z"}) {
+    f.manifest->stage_piece(path_of(name), 0, piece_bytes(0));
+    commit(*f.manifest, name, 1);
+  }
+  f.manifest->stage_piece(path_of("new"), 0, piece_bytes(0));  // never committed
+  f.manifest->stage_piece(path_of("z"), 0, piece_bytes(1));
+  commit(*f.manifest, "z", 2);
+  f.manifest->remove(path_of("d"));
+  f.manifest->begin_run(k_second);
+  f.reopen();
+  CHECK(f.manifest->piece(path_of("z"), 0) == piece_bytes(1));
+  SQLite::Database database(f.temp.file("manifest.db"), SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("SELECT COUNT(*) FROM pieces").getInt() == 1);
+  CHECK(database.execAndGet("SELECT COUNT(*) FROM signatures").getInt() == 1);
+}
+
 TEST_CASE("pieces without a digest make no row", "[cache]") {
   Fixture f;
   f.manifest->begin_run(k_first);
