@@ -122,13 +122,24 @@ Status Applier::copy_shifted(std::uint64_t basis_offset, std::uint64_t length) {
   return length > 0 ? copy_range(basis_offset, length, Output::to_be_written) : Status();
 }
 
+// The stretch of data of the basis that ends behind the offset. Copies are many and mostly follow each other, so the last
+// answer is kept.
+Result<std::optional<fs::Extent>> Applier::next_data(std::uint64_t basis_offset) {
+  const bool is_known = m_asked_for_data && *m_asked_for_data <= basis_offset &&
+                        (!m_data || basis_offset < m_data->offset + m_data->length);
+  if (is_known) return m_data;
+  auto found = m_options.basis->next_data(basis_offset);
+  if (!found) return useless(found.error());
+  m_asked_for_data = basis_offset;
+  m_data = *found;
+  return m_data;
+}
+
 // Stretches of data and holes of the basis, in turn.
 Status Applier::copy_range(std::uint64_t basis_offset, std::uint64_t length, Output output) {
   const std::uint64_t end = basis_offset + length;
   while (basis_offset < end) {
-    const Result<std::optional<fs::Extent>> found = m_options.basis->next_data(basis_offset);
-    if (!found) return useless(found.error());
-    const std::optional<fs::Extent>& data = *found;
+    NB_TRY_ASSIGN(const std::optional<fs::Extent> data, next_data(basis_offset));
     const std::uint64_t data_begin = data ? std::clamp(data->offset, basis_offset, end) : end;
     const std::uint64_t hole_bytes = data_begin - basis_offset;
     if (hole_bytes > 0) {
@@ -137,7 +148,8 @@ Status Applier::copy_range(std::uint64_t basis_offset, std::uint64_t length, Out
       advance(hole_bytes);
     }
     const std::uint64_t left = end - data_begin;
-    const std::uint64_t data_bytes = data && data->length > 0 ? std::min(data->length, left) : left;
+    const bool has_end = data && data->length > 0;
+    const std::uint64_t data_bytes = has_end ? std::min(data->offset + data->length - data_begin, left) : left;
     NB_TRY(copy_data(data_begin, data_bytes, output));
     basis_offset = data_begin + data_bytes;
   }

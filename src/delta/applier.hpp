@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "delta/delta_sink.hpp"
 #include "delta/signature_builder.hpp"
@@ -51,6 +52,7 @@ class Applier final : public DeltaSink {
   Status clone_rest_of_basis();
   Result<bool> clone(fs::Extent range);
   Status copy_range(std::uint64_t basis_offset, std::uint64_t length, Output output);
+  Result<std::optional<fs::Extent>> next_data(std::uint64_t basis_offset);
   Status copy_data(std::uint64_t basis_offset, std::uint64_t length, Output output);
   Status read_basis(std::uint64_t offset, std::span<std::byte> out);
   [[nodiscard]] const BlockSignature* trusted(std::uint64_t basis_offset, std::uint64_t length) const;
@@ -66,6 +68,8 @@ class Applier final : public DeltaSink {
   bool m_basis_cloned = false;
   std::uint64_t m_clone_begin = 0;  // if so: from here on, and from m_at on, the output holds the basis
   std::uint64_t m_written_back = 0;
+  std::optional<std::uint64_t> m_asked_for_data;  // of the basis, from there on
+  std::optional<fs::Extent> m_data;               // the answer
 };
 
 }  // namespace nb::delta
