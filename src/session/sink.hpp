@@ -143,6 +143,7 @@ class Sink {
   Status on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared);
   Status on_present(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& present);
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  void remember_content(const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
   Result<bool> is_hidden(const SinkDirectory& directory, const std::string& name);
@@ -156,8 +157,11 @@ class Sink {
   Status stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present, ExpectedFile file);
   Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                              const std::optional<txn::Ident>& replaced);
+  Result<std::optional<txn::StagedRecord>> find_whole(const RelPath& path, std::uint64_t size, fs::Timestamp mtime);
+  Result<bool> take_staged(const ExpectedFile& file, const txn::StagedRecord& record);
   Result<std::optional<hash::Digest>> read_staged(fs::File& file, std::uint64_t size);
   Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Result<bool> is_as_staged(fs::Directory& parent, const wire::Entry& entry, const txn::StagedRecord& record);
   Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
   RelPath stand_in(const RelPath& leader, const RelPath& path);
 
@@ -178,8 +182,9 @@ class Sink {
   Location given_up(const Location& location);
   void add_to_digest(SinkDirectory& directory, std::vector<wire::Entry>& entries) const;
   Result<bool> take_listed(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file);
-  bool asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
-                       const fs::Stat* present);
+  Result<bool> asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
+                               const fs::Stat* present);
+  Result<bool> take_known(const ExpectedFile& file, const hash::Digest& digest);
   Status on_file_digest(const wire::FileDigest& message);
   static wire::Want want_for(const wire::FileKey& key, const ExpectedFile& file);
   Status settle_moves();
@@ -218,8 +223,9 @@ class Sink {
 
   // --- sink_delta.cpp: contents that come as what differs from a basis
   Status offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
-  Result<std::optional<BasisFile>> find_begun(const RelPath& path, bool in_live);
-  Status put_begun_aside(fs::Directory& directory, const std::string& name, const RelPath& path);
+  Result<std::optional<BasisFile>> find_begun(const RelPath& path, const wire::Entry& entry);
+  void drop_begun(const BasisFile& file);
+  Status put_begun_aside(fs::Directory& directory, const std::string& name, const txn::StagedRecord& record);
   Status log_begun(const ExpectedFile& file);
   Status on_signature_request(const wire::SignatureRequest& message);
   void begin_content(const ExpectedFile& file);
@@ -290,7 +296,7 @@ class Sink {
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
   // Files of an adopted tree that an interrupted run began, now in slots of their own.
-  std::map<RelPath, std::uint64_t> m_begun;
+  std::map<RelPath, txn::StagedRecord> m_begun;
   std::map<RelPath, WaitingName> m_waiting;
   std::set<RelPath> m_removed;         // where names may be the same: what goes
   std::set<RelPath> m_kept_names;      // what stays although it is an extra

@@ -317,7 +317,9 @@ Status Sink::finish_incoming(const ExpectedFile& file, const hash::Digest& diges
   NB_TRY(in.file->set_size(in.size));
   NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file.spot, *in.file, in.meta, file.path.str()));
   node.ident.size = in.size;
-  return staged(file, node, digest, in.meta, in.size);
+  NB_TRY(staged(file, node, digest, in.meta, in.size));
+  if (file.basis && file.basis->slot) drop_begun(*file.basis);
+  return {};
 }
 
 Status Sink::drop_incoming(const ExpectedFile& file) {

@@ -2,6 +2,9 @@
 // Sink, part five: contents that come as what differs from a basis, the file that they replace.
 #include "session/sink.hpp"
 
+#include <iterator>
+#include <set>
+
 namespace nb::session {
 
 namespace {
@@ -11,23 +14,47 @@ constexpr std::uint64_t k_resumable_bytes = std::uint64_t{1} << 20;
 
 }  // namespace
 
-// What an interrupted run has of that content.
-Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path, bool in_live) {
+// What interrupted runs have of that content: the longest. Of what the path had earlier half may be of use. The rest is
+// of no use to any run.
+Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path, const wire::Entry& entry) {
+  NB_TRY_ASSIGN(std::vector<txn::StagedRecord> records, m_target.transaction->find_all_staged(path));
   const auto aside = m_begun.find(path);
-  if (aside != m_begun.end()) return m_bases->offer_begun(path, aside->second);
-  NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
-  const bool is_file = record && !record->is_tree && (record->is_partial || in_live);
-  if (!is_file) return std::nullopt;
-  return m_bases->offer_begun(path, record->slot);
+  if (aside != m_begun.end()) records.push_back(aside->second);
+  std::map<std::uint64_t, BasisFile> begun;  // by what they are worth
+  std::set<std::uint64_t> slots;
+  for (const txn::StagedRecord& record : records) {
+    if (record.is_tree || !slots.insert(record.slot).second) continue;
+    auto file = m_bases->offer_begun(path, record.slot);
+    if (!file) continue;
+    const bool is_same = record.size == entry.size && record.mtime == entry.meta.mtime;
+    if (!begun.try_emplace(is_same ? file->stat.size : file->stat.size / 2, *file).second) drop_begun(*file);
+  }
+  if (begun.empty()) return std::nullopt;
+  BasisFile best = std::move(begun.rbegin()->second);
+  begun.erase(std::prev(begun.end()));
+  for (const auto& [worth, file] : begun) drop_begun(file);
+  return best;
 }
 
-// A file of an adopted tree makes room for its successor.
-Status Sink::put_begun_aside(fs::Directory& directory, const std::string& name, const RelPath& path) {
-  const std::uint64_t slot = m_target.transaction->next_slot();
-  NB_TRY(directory.rename(name, m_target.transaction->slots(), txn::Transaction::slot_name(slot),
-                          fs::RenameMode::no_replace));
-  m_begun.emplace(path, slot);
-  return {};
+// What stays of it goes with the stage.
+void Sink::drop_begun(const BasisFile& file) {
+  static_cast<void>(m_target.transaction->slots().remove_file(txn::Transaction::slot_name(*file.slot)));
+}
+
+// A file of an adopted tree, which `record` is about, makes room for its successor. The log tells first: a run that dies
+// now leaves it to the next one.
+Status Sink::put_begun_aside(fs::Directory& directory, const std::string& name, const txn::StagedRecord& record) {
+  txn::StagedRecord aside;
+  aside.path = record.path;
+  aside.slot = m_target.transaction->next_slot();
+  aside.is_partial = true;
+  aside.size = record.size;
+  aside.mtime = record.mtime;
+  NB_TRY(m_target.transaction->log_staged(aside));
+  NB_TRY(m_target.transaction->flush_log());
+  m_begun.emplace(aside.path, aside);
+  return directory.rename(name, m_target.transaction->slots(), txn::Transaction::slot_name(aside.slot),
+                          fs::RenameMode::no_replace);
 }
 
 Status Sink::log_begun(const ExpectedFile& file) {
@@ -45,7 +72,7 @@ Status Sink::log_begun(const ExpectedFile& file) {
 // Small files are not worth a question; they ride whole.
 Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
   if (entry.type != fs::FileType::regular || entry.size <= hash::k_block_bytes) return {};
-  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path), file.in_live));
+  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path), entry));
   const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
                          present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file) &&
                          !m_damage.has(*present);

@@ -52,13 +52,29 @@ Result<bool> Sink::take_listed(const SinkDirectory& directory, const wire::Entry
   return taken;
 }
 
-// Large files only: small ones are not worth the way there and back.
-bool Sink::asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
-                           const fs::Stat* present) {
-  const bool is_begun = file.basis && file.basis->slot;
-  if (!m_mover || entry.type != fs::FileType::regular || entry.link_to || entry.content || is_begun) return false;
+// Large files only: small ones are not worth the way there and back. Of what an interrupted run has begun the rest is
+// wanted, unless it is all there.
+Result<bool> Sink::asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
+                                   const fs::Stat* present) {
+  if (entry.type != fs::FileType::regular || entry.link_to || entry.content) return false;
   if (entry.size <= hash::k_block_bytes || rides_along(directory, entry)) return false;
-  return m_mover->may_have(set_path(file.path), entry, present);
+  if (file.basis && file.basis->slot) {
+    NB_TRY_ASSIGN(const auto whole, find_whole(file.path, entry.size, entry.meta.mtime));
+    return file.in_live && whole;
+  }
+  return m_mover && m_mover->may_have(set_path(file.path), entry, present);
+}
+
+// Whether the set has that content: in the stage of an interrupted run, or under another name.
+Result<bool> Sink::take_known(const ExpectedFile& file, const hash::Digest& digest) {
+  if (file.in_live) {
+    NB_TRY_ASSIGN(const auto whole, find_whole(file.path, file.size, file.meta.mtime));
+    if (whole && whole->digest == digest) {
+      NB_TRY_ASSIGN(const bool taken, take_staged(file, *whole));
+      if (taken) return true;
+    }
+  }
+  return m_mover ? m_mover->take(file, set_path(file.path), digest) : Result<bool>(false);
 }
 
 Status Sink::on_file_digest(const wire::FileDigest& message) {
@@ -68,7 +84,7 @@ Status Sink::on_file_digest(const wire::FileDigest& message) {
   ExpectedFile& file = it->second;
   file.digest_asked = false;
   if (message.digest) {
-    NB_TRY_ASSIGN(const bool taken, m_mover->take(file, set_path(file.path), *message.digest));
+    NB_TRY_ASSIGN(const bool taken, take_known(file, *message.digest));
     if (taken) {
       file.owes_basis_done = true;
       return settled(message.file);

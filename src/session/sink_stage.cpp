@@ -46,7 +46,7 @@ Result<bool> Sink::may_stage(SinkDirectory& directory, const wire::Entry& entry,
 Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present,
                         ExpectedFile file) {
   NB_TRY(offer_basis(entry, present, file));
-  file.digest_asked = asks_for_digest(directory, entry, file, present);
+  NB_TRY_ASSIGN(file.digest_asked, asks_for_digest(directory, entry, file, present));
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, file.path);
     if (leader != file.path) {
@@ -79,30 +79,41 @@ Result<std::optional<hash::Digest>> Sink::read_staged(fs::File& file, std::uint6
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
-// A file of its own in the stage of an interrupted run, checked before use.
+// A file of its own in the stage of an interrupted run, complete as its log says, and of that size and time.
+Result<std::optional<txn::StagedRecord>> Sink::find_whole(const RelPath& path, std::uint64_t size,
+                                                          fs::Timestamp mtime) {
+  NB_TRY_ASSIGN(auto record, m_target.transaction->find_staged(set_path(path)));
+  const bool fits = record && !record->is_tree && !record->is_partial && record->size == size && record->mtime == mtime;
+  return fits ? std::move(record) : std::nullopt;
+}
+
+// Nothing of it was ever committed, so size and time alone do not make it what the source has now. Where the digest did
+// not come with the listing, a large file's is asked for.
 Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                  const std::optional<txn::Ident>& replaced) {
   const RelPath path = directory.path.child(entry.name);
-  NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(set_path(path)));
-  const bool is_whole_file = record && !record->is_tree && !record->is_partial;
-  if (!is_whole_file || record->size != entry.size || record->mtime != entry.meta.mtime) return false;
-  // Nothing of it was ever committed, so size and time alone do not make it what the source has now. Where the digest is
-  // not known, a large file becomes the basis of a delta.
-  if (entry.content != record->digest) return false;
-  Spot spot;
-  spot.slot = record->slot;
-  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
-  const auto file = dir->open_file(Stager::name_of(spot), fs::OpenMode::read);
-  if (!file) return false;
-  NB_TRY_ASSIGN(const fs::Stat stat, (*file)->stat());
-  if (stat.size != entry.size || stat.links != 1) return false;
-  NB_TRY_ASSIGN(const auto digest, read_staged(**file, entry.size));
-  if (digest != record->digest) return false;
-  if (!Stager::strip_adopted(**file)) return false;
-  NB_TRY_ASSIGN(const StagedNode node, m_stager->finish_file(spot, **file, entry.meta, path.str()));
-  m_result.resumed_bytes += entry.size;
-  const ExpectedFile resumed{path, spot, true, replaced, shared, {}, 0, false, {}, false, false};
-  NB_TRY(staged(resumed, node, *digest, entry.meta, entry.size));
+  NB_TRY_ASSIGN(const auto record, find_whole(path, entry.size, entry.meta.mtime));
+  if (!record || entry.content != record->digest) return false;
+  return take_staged({path, {}, true, replaced, shared, entry.meta, entry.size, false, {}, false, false}, *record);
+}
+
+// Makes it `file`, checked before use, if it still is what the log says.
+Result<bool> Sink::take_staged(const ExpectedFile& file, const txn::StagedRecord& record) {
+  ExpectedFile resumed = file;
+  resumed.spot = Spot{};
+  resumed.spot.slot = record.slot;
+  NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(resumed.spot));
+  const auto staged_file = dir->open_file(Stager::name_of(resumed.spot), fs::OpenMode::read);
+  if (!staged_file) return false;
+  NB_TRY_ASSIGN(const fs::Stat stat, (*staged_file)->stat());
+  if (stat.size != file.size || stat.links != 1) return false;
+  NB_TRY_ASSIGN(const auto digest, read_staged(**staged_file, file.size));
+  if (digest != record.digest) return false;
+  if (!Stager::strip_adopted(**staged_file)) return false;
+  NB_TRY_ASSIGN(const StagedNode node,
+                m_stager->finish_file(resumed.spot, **staged_file, file.meta, file.path.str()));
+  m_result.resumed_bytes += file.size;
+  NB_TRY(staged(resumed, node, *digest, file.meta, file.size));
   return true;
 }
 
@@ -121,32 +132,43 @@ Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, 
 
 // A file that an interrupted run staged in this tree: kept if it is what its log says and what is wanted now.
 Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& here) {
-  const Difference d = compare_entries(entry, here.entry);
   const Spot spot = directory.location.entry(entry.name);
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
   const RelPath path = set_path(directory.path.child(entry.name));
-  bool good = !d.any() && !entry.link_to && here.stat.links == 1;
-  bool begun = false;
-  if (entry.type == fs::FileType::regular && here.stat.type == fs::FileType::regular) {
-    NB_TRY_ASSIGN(const auto record, m_target.transaction->find_staged(path));
-    begun = record && record->is_partial;
-    good = good && record && !record->is_tree && !begun && record->size == entry.size &&
-           record->mtime == entry.meta.mtime;
+  const bool is_file = entry.type == fs::FileType::regular && here.stat.type == fs::FileType::regular;
+  bool good = !compare_entries(entry, here.entry).any() && !entry.link_to && here.stat.links == 1;
+  txn::StagedRecord record;
+  record.path = path;
+  if (is_file) {
+    NB_TRY_ASSIGN(auto logged, m_target.transaction->find_staged(path));
+    good = good && logged;
+    if (logged && !logged->is_tree) record = *std::move(logged);
     if (good) {
-      NB_TRY_ASSIGN(const auto file, dir->open_file(entry.name, fs::OpenMode::read));
-      NB_TRY_ASSIGN(const auto digest, read_staged(*file, entry.size));
-      good = digest && digest == record->digest && entry.content == digest;
-      // It may resemble what the source has now.
-      begun = !good && entry.size > hash::k_block_bytes;
+      NB_TRY_ASSIGN(good, is_as_staged(*dir, entry, record));
     }
   }
   if (!good) {
-    NB_TRY(begun ? put_begun_aside(*dir, entry.name, path) : dir->remove_file(entry.name));
+    // It may resemble what the source has now.
+    const bool helps = is_file && !entry.link_to && here.stat.size > hash::k_block_bytes;
+    NB_TRY(helps ? put_begun_aside(*dir, entry.name, record) : dir->remove_file(entry.name));
     return false;
+  }
+  if (is_file && entry.size > hash::k_block_bytes) {
+    m_bases->stage(path, txn::ident_of(here.stat), entry.size, record.digest);
   }
   m_result.resumed_bytes += entry.size;
   ++m_result.files_new;
   return true;
+}
+
+// Whether a file of that tree has the content that is wanted. It is read only where its log says so.
+Result<bool> Sink::is_as_staged(fs::Directory& parent, const wire::Entry& entry, const txn::StagedRecord& record) {
+  const bool may_be = !record.is_tree && !record.is_partial && record.size == entry.size &&
+                      record.mtime == entry.meta.mtime && entry.content == record.digest;
+  if (!may_be) return false;
+  NB_TRY_ASSIGN(const auto file, parent.open_file(entry.name, fs::OpenMode::read));
+  NB_TRY_ASSIGN(const auto digest, read_staged(*file, entry.size));
+  return digest == record.digest;
 }
 
 }  // namespace nb::session

@@ -62,16 +62,17 @@ Result<StagedRecord> StageLog::read(std::uint64_t offset) {
   return decode_staged_record(*record);
 }
 
-Result<std::optional<StagedRecord>> StageLog::find(const RelPath& path) {
+Result<std::vector<StagedRecord>> StageLog::find(const RelPath& path, std::size_t most) {
   const std::uint64_t hash = hash_of(path);
+  std::vector<StagedRecord> found;
   auto it = std::upper_bound(m_index.begin(), m_index.end(), Entry{hash, UINT64_MAX});
   // The highest offset first: the newest.
-  while (it != m_index.begin() && (it - 1)->path_hash == hash) {
+  while (found.size() < most && it != m_index.begin() && (it - 1)->path_hash == hash) {
     --it;
     NB_TRY_ASSIGN(StagedRecord record, read(it->offset));
-    if (record.path == path) return std::optional<StagedRecord>(std::move(record));
+    if (record.path == path) found.push_back(std::move(record));
   }
-  return std::optional<StagedRecord>();
+  return found;
 }
 
 }  // namespace nb::txn

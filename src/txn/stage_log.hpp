@@ -28,8 +28,8 @@ class StageLog {
   Status append(const StagedRecord& record);
   Status flush() { return m_writer.flush(); }
   Status sync() { return m_writer.sync(); }
-  // The newest record for `path` among those that were there at open().
-  Result<std::optional<StagedRecord>> find(const RelPath& path);
+  // The records for `path` among those that were there at open(), the newest first; at most `most`.
+  Result<std::vector<StagedRecord>> find(const RelPath& path, std::size_t most);
   [[nodiscard]] bool empty() const { return m_index.empty(); }
   [[nodiscard]] std::uint64_t highest_slot() const { return m_highest_slot; }
 

@@ -51,7 +51,12 @@ std::uint64_t Transaction::next_slot() { return m_state->stage.next_slot++; }
 std::string Transaction::slot_name(std::uint64_t slot) { return std::to_string(slot); }
 
 Result<std::optional<StagedRecord>> Transaction::find_staged(const RelPath& path) {
-  return m_state->stage.log->find(path);
+  NB_TRY_ASSIGN(std::vector<StagedRecord> newest, m_state->stage.log->find(path, 1));
+  return newest.empty() ? std::optional<StagedRecord>() : std::optional(std::move(newest.front()));
+}
+
+Result<std::vector<StagedRecord>> Transaction::find_all_staged(const RelPath& path) {
+  return m_state->stage.log->find(path, SIZE_MAX);
 }
 
 bool Transaction::has_resume_data() const { return !m_state->stage.log->empty(); }

@@ -63,6 +63,8 @@ class Transaction {
 
   // Resume data: the newest record for `path` from earlier runs, as logged; the caller checks it before use.
   [[nodiscard]] Result<std::optional<StagedRecord>> find_staged(const RelPath& path);
+  // The same of all of them, the newest first.
+  [[nodiscard]] Result<std::vector<StagedRecord>> find_all_staged(const RelPath& path);
   [[nodiscard]] bool has_resume_data() const;
   // Tells the log that `record` is complete. Written in batches: a crash loses at most the last 64 KiB of records.
   Status log_staged(const StagedRecord& record);

@@ -132,6 +132,12 @@ StagedRecord staged(const std::string& path, std::uint64_t slot) {
   return record;
 }
 
+// The newest.
+std::optional<StagedRecord> found(StageLog& log, const std::string& path) {
+  auto records = log.find(RelPath::parse(path).value(), 1).value();
+  return records.empty() ? std::nullopt : std::optional(std::move(records.front()));
+}
+
 TEST_CASE("the stage log finds the newest record of earlier runs only", "[txn][log]") {
   const fs::SimFileSystem disk;
   const auto root = disk.root();
@@ -141,16 +147,19 @@ TEST_CASE("the stage log finds the newest record of earlier runs only", "[txn][l
     for (std::uint64_t i = 1; i <= 3000; ++i) REQUIRE(log.append(staged("file" + std::to_string(i), i)));
     REQUIRE(log.append(staged("file7", 3001)));
     REQUIRE(log.flush());
-    CHECK(!log.find(RelPath::parse("file7").value()).value());
+    CHECK(!found(log, "file7"));
   }
   StageLog log = StageLog::open(*root).value();
   CHECK(log.highest_slot() == 3001);
-  CHECK(log.find(RelPath::parse("file7").value()).value()->slot == 3001);
-  CHECK(log.find(RelPath::parse("file3000").value()).value()->slot == 3000);
-  CHECK(!log.find(RelPath::parse("other").value()).value());
+  CHECK(found(log, "file7")->slot == 3001);
+  CHECK(found(log, "file3000")->slot == 3000);
+  const auto both = log.find(RelPath::parse("file7").value(), SIZE_MAX).value();
+  REQUIRE(both.size() == 2);
+  CHECK(both.back().slot == 7);
+  CHECK(!found(log, "other"));
   REQUIRE(log.append(staged("other", 3002)));
   REQUIRE(log.flush());
-  CHECK(!log.find(RelPath::parse("other").value()).value());
+  CHECK(!found(log, "other"));
 }
 
 TEST_CASE("a torn stage log keeps what is whole and goes on behind it", "[txn][log]") {
@@ -166,11 +175,12 @@ TEST_CASE("a torn stage log keeps what is whole and goes on behind it", "[txn][l
   for (std::size_t length = 0; length < whole.size(); ++length) {
     put(*root, "log", ByteView(whole).first(length));
     StageLog log = StageLog::open(*root).value();
-    REQUIRE(log.find(RelPath::parse("a").value()).value().has_value() == (length >= one));
-    REQUIRE(!log.find(RelPath::parse("b").value()).value());
+    REQUIRE(found(log, "a").has_value() == (length >= one));
+    REQUIRE(!found(log, "b"));
     REQUIRE(log.append(staged("c", 3)));
     REQUIRE(log.flush());
-    REQUIRE(StageLog::open(*root).value().find(RelPath::parse("c").value()).value()->slot == 3);
+    StageLog again = StageLog::open(*root).value();
+    REQUIRE(found(again, "c")->slot == 3);
   }
 }
 
