@@ -234,9 +234,21 @@ Status Sink::on_metadata(SinkDirectory& directory, const wire::Entry& entry, con
   NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
   NB_TRY_ASSIGN(fs::Xattrs xattrs, dir->xattrs_at(entry.name));
   NB_TRY_ASSIGN(fs::Metadata literal, m_stager->literal_for(entry.type, entry.meta, path.str()));
+  remember_content(path, here.stat, literal.mtime);
   return m_target.transaction->add(
       txn::SetMetadata{set_path(path), txn::ident_of(here.stat),
                        {here.stat.mode, here.stat.owner, here.stat.mtime, std::move(xattrs)}, std::move(literal)});
+}
+
+// Its ctime will be another one, its content will not.
+void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timestamp mtime) {
+  if (now.type != fs::FileType::regular || now.size <= hash::k_block_bytes) return;
+  const auto digest = m_bases->digest_of(set_path(path), now);
+  if (!digest) return;
+  txn::Ident ident = txn::ident_of(now);
+  ident.mtime = mtime;
+  m_bases->begin_file(set_path(path));
+  m_bases->stage(set_path(path), ident, now.size, *digest);
 }
 
 // A directory gives way to something that is none. Without --delete only an empty one does, as with rsync.

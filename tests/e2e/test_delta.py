@@ -3,9 +3,11 @@
 that arrives is right."""
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
+import sqlite3
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -197,6 +199,60 @@ class Delta(Case):
                 self.assert_clean(self.sink)
                 self.image.write_bytes(self.rng.randbytes(24 * MIB))
 
+    def test_cut_off_twice(self) -> None:
+        """What the first run saved of a large file is not lost with the second, which came less far: first in a new
+        directory, then beside an old file."""
+        for _ in range(2):
+            self.image.write_bytes(self.rng.randbytes(24 * MIB))
+            for dies_at in (80, 4):
+                server = self.world.server(f"session.sink.data=abort@{dies_at}")
+                cut = self.world.run("push", "--no-compress", "--remote-path", str(server), "-e",
+                                     str(self.world.fake_rsh), f"{self.source}/", f"nbtest:{self.sink}")
+                self.assertNotEqual(cut.code, 0, cut.text)
+                with open(self.image, "r+b") as file:
+                    file.write(self.rng.randbytes(2 * MIB))
+            self.assertLess(self.run_counted("push")[0], 12 * MIB)
+            self.assert_clean(self.sink)
+
+    def remembered(self) -> dict[str, tuple[int, int]]:
+        """Of the manifest: ctime and number of signature pieces of each file, by its name."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.sink}/.nbackup/manifest.db?mode=ro", uri=True)) as manifest:
+            rows = manifest.execute("SELECT CAST(name AS TEXT), ctime_ns, (SELECT COUNT(*) FROM pieces p"
+                                    " WHERE p.signature = f.signature) FROM files f WHERE confirmed = 1")
+            return {name: (ctime, pieces) for name, ctime, pieces in rows}
+
+    def test_whole_files_of_an_interrupted_run_are_used_as_they_are(self) -> None:
+        """First in a new directory, then in an old one."""
+        directory = self.source / "d"
+        directory.mkdir()
+        for names in (("a", "b", "c"), ("e", "f", "g")):
+            for name in names:
+                (directory / name).write_bytes(self.rng.randbytes(3 * MIB))
+            for dies_at in (26, 2):  # at the second piece of the third file
+                server = self.world.server(f"session.sink.data=abort@{dies_at}")
+                cut = self.world.run("push", "--no-compress", "--exclude", "image", "--remote-path", str(server), "-e",
+                                     str(self.world.fake_rsh), f"{self.source}/", f"nbtest:{self.sink}")
+                self.assertNotEqual(cut.code, 0, cut.text)
+                stage = next((self.sink / ".nbackup/tx").glob("*/new"))
+                staged = {path.stat().st_ino for path in stage.rglob("*") if path.stat().st_size == 3 * MIB}
+            self.run_ok("push", "--exclude", "image", f"{self.source}/", self.sink)
+            inodes = {(self.sink / "d" / name).stat().st_ino for name in names[:2]}
+            self.assertLessEqual(inodes, staged)
+            self.assertLessEqual(set(names), set(self.remembered()))
+            self.assert_clean(self.sink)
+
+    def test_metadata_alone_cost_no_memory(self) -> None:
+        self.run_counted("push")
+        before = self.remembered()["image"]
+        self.image.chmod(0o600)
+        self.run_counted("push")
+        after = self.remembered()["image"]
+        self.assertEqual(after, ((self.sink / "image").stat().st_ctime_ns, before[1]))
+        self.assertGreater(after[1], 0)
+        self.assertNotEqual(after[0], before[0])
+        self.change_pages(20)
+        self.assertLess(self.run_counted("push")[0], 1.2 * 20 * 4096)
+
     def test_basis_changes_while_it_is_used(self) -> None:
         """Somebody writes to the live file between the signature and the end of the delta."""
         self.run_counted("push")
@@ -257,8 +313,9 @@ class Delta(Case):
         q.chmod(0o644)
         p.write_bytes(self.rng.randbytes(700_000))
         self.run_ok("push", opt.NEW_SET, f"{self.source}/", sink)
-        q.chmod(0o600)  # moves its ctime there: the row of the manifest is not believed any more
-        self.run_ok("push", f"{self.source}/", sink)
+        there = sink / "q"
+        # Moves its ctime: the row of the manifest is not believed any more.
+        os.utime(there, ns=(there.stat().st_atime_ns, there.stat().st_mtime_ns))
         p.write_bytes(given_up)
         (self.source / "z").write_bytes(self.rng.randbytes(3_000_000))
         rsh = self.world.script(f"rsh-{disk.mount.name}", f"""#!/bin/sh
