@@ -145,7 +145,9 @@ TEST_CASE("a kill at any operation, where a move is a link and a removal", "[txn
 TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][crash]") {
   const Scenario scenario(plain());
   const std::uint64_t length = scenario.length();
-  for (std::uint64_t n = 1; n <= length; ++n) {
+  // Each of them makes the commit anew: not all kills unless much is to be tried.
+  const std::uint64_t step = seeds() > 2 ? 1 : 3;
+  for (std::uint64_t n = 1; n <= length; n += step) {
     for (std::uint64_t m = 1;; ++m) {
       SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
       disk.die_at(n);
