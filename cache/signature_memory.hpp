@@ -39,6 +39,8 @@ class SignatureMemory {
   SignatureMemory(const SignatureMemory&) = delete;
   SignatureMemory& operator=(const SignatureMemory&) = delete;
 
+  // Of one signature: a longer one would take the place of all others.
+  [[nodiscard]] std::uint64_t most_bytes() const { return m_limit_bytes / 2; }
   // Pieces over k_max_piece_bytes are not kept. Replaces a piece of that index.
   void put_piece(const SignatureKey& key, std::uint32_t index, Bytes data);
   // All that was put under `from` belongs to `to` from now on, and nothing else does.

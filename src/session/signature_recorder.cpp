@@ -11,16 +11,28 @@ SignatureRecorder::SignatureRecorder(cache::SignatureMemory* memory, const hash:
   if (m_memory != nullptr && !random_bytes(m_key.content.bytes)) m_memory = nullptr;
 }
 
-SignatureRecorder::~SignatureRecorder() {
+SignatureRecorder::~SignatureRecorder() { drop(); }
+
+void SignatureRecorder::drop() {
   if (m_memory != nullptr) m_memory->forget(m_key);
+  m_memory = nullptr;
 }
 
 delta::SignatureBuilder::PieceTaker SignatureRecorder::taker() {
   if (m_memory == nullptr) return {};
-  return [this](const delta::SignaturePiece& piece) -> Status {
-    m_memory->put_piece(m_key, static_cast<std::uint32_t>(piece.index()), piece.encode(m_size));
+  return [this](const delta::SignaturePiece& piece) { return put(piece); };
+}
+
+Status SignatureRecorder::put(const delta::SignaturePiece& piece) {
+  if (m_memory == nullptr) return {};
+  Bytes encoded = piece.encode(m_size);
+  m_bytes += encoded.size();
+  if (m_bytes > m_memory->most_bytes()) {
+    drop();
     return {};
-  };
+  }
+  m_memory->put_piece(m_key, static_cast<std::uint32_t>(piece.index()), std::move(encoded));
+  return {};
 }
 
 void SignatureRecorder::keep(const hash::Digest& digest) {

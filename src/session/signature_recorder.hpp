@@ -11,7 +11,8 @@ namespace nb::session {
 
 class SignatureRecorder {
  public:
-  // Of a content of `size` bytes. `memory` may be null: nothing is kept then. Both outlive the recorder.
+  // Of a content of `size` bytes. `memory` may be null: nothing is kept then, nor of a signature that is longer than the
+  // memory's most_bytes(). Both outlive the recorder.
   SignatureRecorder(cache::SignatureMemory* memory, const hash::Secret& secret, std::uint64_t size);
   // What was not kept is forgotten.
   ~SignatureRecorder();
@@ -24,8 +25,12 @@ class SignatureRecorder {
   void keep(const hash::Digest& digest);
 
  private:
+  Status put(const delta::SignaturePiece& piece);
+  void drop();
+
   cache::SignatureMemory* m_memory;
   std::uint64_t m_size;
+  std::uint64_t m_bytes = 0;  // of the pieces so far
   cache::SignatureKey m_key;  // until the digest is known
 };
 
