@@ -52,13 +52,7 @@ class Scrub {
 
   Status begin() {
     NB_TRY_ASSIGN(m_record, txn::read_scrub_record(m_set));
-    auto& present = m_record.present;
-    m_report.resumed = present && present->part == m_options.part;
-    if (!m_report.resumed) {
-      present.emplace().part = m_options.part;
-      present->began_ns = now_ns();
-      m_record.place = {};
-    }
+    m_report.resumed = take_up();
     auto known = txn::read_damage(m_set.control());
     if (!known && known.error().code != Errc::bad_set) return tl::make_unexpected(known.error());
     if (!known) NB_TRY(m_observer.on_notice("the list of damaged files is damaged itself and is made anew"));
@@ -68,6 +62,22 @@ class Scrub {
     m_damage_changed = m_damage_changed || listed.size() != known->size();
     m_since_ns = now_ns();
     return m_contents.take_arrivals(m_since_ns, may_go_on);
+  }
+
+  // The pass of this part that did not come to its end, or a new one; that of another part waits for its next turn.
+  bool take_up() {
+    auto& [last, present, place, waiting] = m_record;
+    if (present && present->part == m_options.part) return true;
+    if (present) waiting.push_back({*present, place});
+    const auto own = std::find_if(waiting.begin(), waiting.end(),
+                                  [this](const auto& each) { return each.pass.part == m_options.part; });
+    const bool found = own != waiting.end();
+    txn::WaitingPass pass = found ? std::move(*own) : txn::WaitingPass{{m_options.part, now_ns(), 0, {}}, {}};
+    if (found) waiting.erase(own);
+    present = pass.pass;
+    place = std::move(pass.place);
+    if (waiting.size() > txn::k_most_waiting_passes) waiting.erase(waiting.begin());
+    return found;
   }
 
   Status read_all() {
@@ -195,7 +205,15 @@ class Scrub {
             stat.mtime,       expected.size, expected.digest, false, {}};
   }
 
+  // What it was, beside the list of damaged files, which may be lost: a row that no scrub has seen is forgotten.
+  void keep_in_mind(const FilePlace& place, const fs::Stat& stat, const Expected& expected) {
+    fs::Stat sound = stat;
+    sound.size = expected.size;
+    m_contents.note(place, sound, expected.digest, m_record.present->began_ns);
+  }
+
   Status damaged(const FilePlace& place, fs::File& file, const fs::Stat& stat, const Expected& expected) {
+    keep_in_mind(place, stat, expected);
     txn::Damaged entry = entry_of(place, stat, expected);
     if (expected.standing == Standing::cut) {
       ++counts().files;
@@ -227,6 +245,7 @@ class Scrub {
       return m_observer.on_problem(
           {Errc::damaged, 0, place.path.str() + " (cannot be read; what it was is not known)"});
     }
+    keep_in_mind(place, stat, expected);
     txn::Damaged entry = entry_of(place, stat, expected);
     NB_TRY_ASSIGN(entry.ranges, m_reader.unreadable(file, stat.size, txn::k_most_ranges));
     return add_damage(std::move(entry), "cannot be read");

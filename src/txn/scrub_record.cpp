@@ -11,7 +11,10 @@ namespace nb::txn {
 namespace {
 
 constexpr std::string_view k_title = "nbackup scrub";
-constexpr std::uint64_t k_version = 1;
+// The first knew one pass that stands; where there are no others it is written still.
+constexpr std::uint64_t k_first_version = 1;
+constexpr std::uint64_t k_version = 2;
+constexpr std::size_t k_most_bytes = std::size_t{60} << 10;  // of a small file
 constexpr std::string_view k_live = "live";
 
 void put_pass(TextRecordWriter& out, std::string_view key, const ScrubPass& pass) {
@@ -24,6 +27,11 @@ void put_pass(TextRecordWriter& out, std::string_view key, const ScrubPass& pass
   out.number("edited", pass.counts.edited);
   out.number("unknown", pass.counts.unknown);
   out.number("unreadable", pass.counts.unreadable);
+}
+
+void put_place(TextRecordWriter& out, const ScrubPlace& place) {
+  out.line("in", place.generation ? std::to_string(*place.generation) : std::string(k_live));
+  out.line("path", to_hex(as_bytes(place.path.str())));
 }
 
 Result<ScrubPart> get_part(TextRecordReader& in, std::string_view key) {
@@ -70,12 +78,15 @@ Result<ScrubPlace> get_place(TextRecordReader& in) {
 
 Bytes encode(const ScrubRecord& record) {
   TextRecordWriter out(k_title);
-  out.number("version", k_version);
+  out.number("version", record.waiting.empty() ? k_first_version : k_version);
   if (record.last) put_pass(out, "last", *record.last);
   if (record.present) {
     put_pass(out, "present", *record.present);
-    out.line("in", record.place.generation ? std::to_string(*record.place.generation) : std::string(k_live));
-    out.line("path", to_hex(as_bytes(record.place.path.str())));
+    put_place(out, record.place);
+  }
+  for (const WaitingPass& each : record.waiting) {
+    put_pass(out, "waiting", each.pass);
+    put_place(out, each.place);
   }
   return out.finish();
 }
@@ -93,6 +104,12 @@ Result<ScrubRecord> decode_scrub_record(ByteView data) {
     NB_TRY_ASSIGN(record.present, get_pass(in, "present"));
     NB_TRY_ASSIGN(record.place, get_place(in));
   }
+  while (record.waiting.size() < k_most_waiting_passes && in.next_is("waiting")) {
+    WaitingPass each;
+    NB_TRY_ASSIGN(each.pass, get_pass(in, "waiting"));
+    NB_TRY_ASSIGN(each.place, get_place(in));
+    record.waiting.push_back(std::move(each));
+  }
   NB_TRY(in.finish());
   return record;
 }
@@ -107,7 +124,13 @@ Result<ScrubRecord> read_scrub_record(FileSet& set) {
 }
 
 Status write_scrub_record(FileSet& set, const ScrubRecord& record) {
-  return replace_small_file(set.control(), k_scrub_name, encode(record), Lasting::hint);
+  Bytes encoded = encode(record);
+  // Long paths: what does not fit begins anew.
+  for (ScrubRecord shorter = record; encoded.size() > k_most_bytes && !shorter.waiting.empty();) {
+    shorter.waiting.erase(shorter.waiting.begin());
+    encoded = encode(shorter);
+  }
+  return replace_small_file(set.control(), k_scrub_name, encoded, Lasting::hint);
 }
 
 Result<std::unique_ptr<fs::File>> take_scrub_lock(FileSet& set) {

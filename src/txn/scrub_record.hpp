@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "txn/file_set.hpp"
 
@@ -44,10 +45,21 @@ struct ScrubPlace {
   friend auto operator<=>(const ScrubPlace&, const ScrubPlace&) = default;
 };
 
+// One that did not come to its end, and how far it has come.
+struct WaitingPass {
+  ScrubPass pass;
+  ScrubPlace place;
+  friend bool operator==(const WaitingPass&, const WaitingPass&) = default;
+};
+
+// Of more the oldest are forgotten: their parts begin anew.
+inline constexpr std::size_t k_most_waiting_passes = 64;
+
 struct ScrubRecord {
   std::optional<ScrubPass> last;     // the last that came to its end
   std::optional<ScrubPass> present;  // one that did not yet
   ScrubPlace place;                  // how far `present` has come
+  std::vector<WaitingPass> waiting;  // of other parts, in the order in which they were left
   friend bool operator==(const ScrubRecord&, const ScrubRecord&) = default;
 };
 

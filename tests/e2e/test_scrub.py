@@ -126,6 +126,15 @@ class Finds(Scrubbed):
         (self.pool / ".nbackup/contents.db").unlink()
         self.assertEqual(set(self.damaged()), {("small", None)}, "the list says what the content was")
 
+    def test_a_lost_list_of_damage(self) -> None:
+        flip(self.kept(2, "sub/text"))
+        with open(self.pool / "small", "r+") as file:
+            file.truncate(2)
+        os.utime(self.pool / "small", ns=(0, (self.source / "small").stat().st_mtime_ns))
+        for _ in range(3):
+            self.assertEqual(set(self.damaged()), {("small", None), ("sub/text", 2)}, "what they were is known beside it")
+            (self.pool / ".nbackup/damage").unlink()
+
     def test_a_lost_manifest_and_store(self) -> None:
         self.scrub(0)
         for path in (self.pool / ".nbackup").glob("*.db*"):
@@ -322,6 +331,13 @@ class Parts(Scrubbed):
         last = self.events(self.scrub(0, "--json"))[-1]
         self.assertEqual((last["files"], last["ended"], last["resumed"]), (68, True, True))
         self.assertFalse(self.events(self.scrub(0, "--json"))[-1]["resumed"])
+
+    def test_each_part_goes_on_when_its_turn_comes_again(self) -> None:
+        nights = [self.events(self.scrub(0, "--json", "--part", f"{part}/2", "--time", "0"))[-1] for part in (1, 2, 1, 2)]
+        self.assertEqual([night["resumed"] for night in nights], [False, False, True, True])
+        last = [self.events(self.scrub(0, "--json", "--part", f"{part}/2"))[-1] for part in (1, 2)]
+        self.assertEqual([(night["resumed"], night["ended"]) for night in last], [(True, True)] * 2)
+        self.assertEqual(sum(night["files"] for night in last), 68)
 
     def test_goes_on_after_a_kill(self) -> None:
         flip(self.pool / "big")

@@ -37,6 +37,12 @@ ScrubRecord record() {
   return record;
 }
 
+ScrubRecord record_of_parts() {
+  ScrubRecord all = record();
+  for (const std::uint64_t part : {1, 3}) all.waiting.push_back({{{part, 30}, 7, 9, {}}, {std::nullopt, rel("f")}});
+  return all;
+}
+
 void check_golden(const std::string& name, const Bytes& encoded) {
   INFO(name << ": " << to_hex(encoded));
   CHECK(encoded == golden(name));
@@ -46,6 +52,7 @@ TEST_CASE("records of damage and scrubs have the bytes that are documented", "[t
   check_golden("damaged", encode(live_file()));
   check_golden("damaged_kept", encode(kept_file()));
   check_golden("scrub", encode(record()));
+  check_golden("scrub_waiting", encode(record_of_parts()));
   check_golden("scrub_never", encode(ScrubRecord()));
 }
 
@@ -57,6 +64,7 @@ TEST_CASE("golden records of scrubs decode to what they were made from", "[txn][
   of_version_1.born = {};
   CHECK(encode(decode_damaged(golden("damaged_1")).value()) == encode(of_version_1));
   CHECK(decode_scrub_record(golden("scrub")).value() == record());
+  CHECK(decode_scrub_record(golden("scrub_waiting")).value() == record_of_parts());
   CHECK(decode_scrub_record(golden("scrub_never")).value() == ScrubRecord());
 }
 
@@ -70,6 +78,7 @@ TEST_CASE("records of scrubs refuse every truncation", "[txn][scrub]") {
   refuses(encode(live_file()), decode_damaged);
   refuses(encode(kept_file()), decode_damaged);
   refuses(encode(record()), decode_scrub_record);
+  refuses(encode(record_of_parts()), decode_scrub_record);
 }
 
 TEST_CASE("a damaged file has a path of the tree", "[txn][scrub]") {
