@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -26,6 +27,9 @@ Status check_settings(const Settings& settings) {
 
 Status copy_to_stdout(const std::string& path, const std::string& shown) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // No symlink is followed, and a socket cannot be opened.
+  const bool is_refused = !file.valid() && errno != ELOOP && errno != ENXIO;
+  if (is_refused) return fail_errno("open " + shown);
   struct stat stat {};
   const bool regular = file.valid() && ::fstat(file.get(), &stat) == 0 && S_ISREG(stat.st_mode);
   if (!regular) return fail(Errc::path, shown + " is no regular file, which is all that standard output takes");

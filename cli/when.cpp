@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
 #include <optional>
 
@@ -66,8 +67,13 @@ std::optional<std::time_t> second_of(std::tm local) {
   return same_day ? std::optional(time) : std::nullopt;
 }
 
-// The last nanosecond before `second`.
-nanoseconds end_before(std::time_t second) { return std::chrono::seconds(second) - nanoseconds(1); }
+// What fits into nanoseconds: 2255.
+constexpr std::int64_t k_most_seconds = 9'000'000'000;
+
+// The last nanosecond before `second`; the last of all for what comes after it.
+nanoseconds end_before(std::time_t second) {
+  return std::chrono::seconds(std::min<std::int64_t>(second, k_most_seconds)) - nanoseconds(1);
+}
 
 // What `text` names, which is a date with or without a time of day; the last nanosecond of it.
 std::optional<nanoseconds> end_of_date(std::string_view text) {
@@ -96,10 +102,9 @@ std::optional<nanoseconds> end_of_date(std::string_view text) {
 
 // "SECONDS" or "SECONDS.FRACTION", whose digits behind the ninth are dropped.
 std::optional<nanoseconds> since_1970(std::string_view text) {
-  constexpr std::uint64_t k_most_seconds = 9'000'000'000;
   const std::size_t point = std::min(text.find('.'), text.size());
   const auto seconds = parse_u64(text.substr(0, point));
-  if (!seconds || *seconds > k_most_seconds) return std::nullopt;
+  if (!seconds || *seconds > static_cast<std::uint64_t>(k_most_seconds)) return std::nullopt;
   std::string fraction(text.substr(std::min(point + 1, text.size())));
   if (point < text.size() && fraction.empty()) return std::nullopt;
   if (fraction.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;

@@ -105,6 +105,7 @@ class Prune(Case):
 
     def test_a_set_is_made_with_a_policy(self) -> None:
         other = self.dir / "other"
+        self.run_code(opt.USAGE, "init", "--keep-within", "30", other)
         self.run_ok("init", "--keep-within", "2d", other)
         self.assertIn("keeps: within 2 days", self.run_ok("policy", other).stdout.decode())
         self.run_ok("init", "--max-delete", "0", self.dir / "third")

@@ -82,6 +82,7 @@ TEST_CASE("when: dates are local, and what is left out counts to its end", "[cli
     const Zone zone("UTC0");
     CHECK(time_of("yesterday") == k_day_began - k_tick);
     CHECK(time_of("2026-11-29") == k_day_began - k_tick);
+    CHECK(time_of("2600-01-01") == std::chrono::seconds(9'000'000'000) - k_tick);
     CHECK(time_of("2026-11-30") == k_day_began + hours(24) - k_tick);
     CHECK(time_of("2026-11-30T14:05") == k_day_began + hours(14) + minutes(6) - k_tick);
     CHECK(time_of("2026-11-30 14:05") == time_of("2026-11-30T14:05"));
