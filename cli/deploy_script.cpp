@@ -156,7 +156,10 @@ package() {
     return
   fi
   printf '%s\n' "$text" >&2
-  [ "$before" = installed ] || dpkg --purge nssh >/dev/null 2>&1 </dev/null
+  case $before in
+    '' | not-installed) dpkg --purge nssh >/dev/null 2>&1 </dev/null ;;
+    config-files) dpkg --remove nssh >/dev/null 2>&1 </dev/null ;;
+  esac
   failed "dpkg could not install it"
 }
 
