@@ -42,8 +42,8 @@ std::optional<ClientUse> measure(Store& store);
 std::optional<Pruned> prune(Store& store, const PruneLimits& limits, WallTime now);
 // All digests, signatures, bare directories and hosts.
 std::optional<Pruned> clear(Store& store);
-// At the end of a run: drops what is beyond the usual limits if that was not done for a week. The file stays as large as
-// it is, and its room is used again.
+// At the end of a run: drops what is beyond the usual limits if that was not done for a week. The file stays as large
+// as it is, and its room is used again.
 void tend(Store& store, WallTime now);
 
 }  // namespace nb::cache

@@ -106,6 +106,8 @@ Result<std::chrono::seconds> parse_age(std::string_view text) {
   return std::chrono::seconds(*number * unit);
 }
 
+bool names_unit(std::string_view age) { return !age.empty() && age.back() >= 'a' && age.back() <= 'z'; }
+
 Result<std::chrono::seconds> parse_seconds(std::string_view text) {
   const auto number = parse_u64(text);
   if (!number || *number > k_most_seconds) return bad_value(text, "a number of seconds");

@@ -22,6 +22,8 @@ Result<std::uint64_t> parse_size(std::string_view text);
 
 // "90s", "30m", "26h", "3d", "2w", or seconds without a letter. Errc::usage otherwise.
 Result<std::chrono::seconds> parse_age(std::string_view text);
+// Whether such a text says of what it is so many.
+bool names_unit(std::string_view age);
 
 // A whole number of seconds, up to ten years. Errc::usage otherwise.
 Result<std::chrono::seconds> parse_seconds(std::string_view text);

@@ -129,9 +129,8 @@ Result<wire::Moment> parse_when(std::string_view text, WallTime now) {
   if (text == "yesterday") return at_time(end_of_yesterday(now), text);
   if (text.starts_with('-')) {
     // A number alone would be taken for so many generations.
-    const bool has_unit = text.back() >= 'a' && text.back() <= 'z';
     const auto age = parse_age(text.substr(1));
-    if (!has_unit || !age) return not_a_time(text);
+    if (!age || !names_unit(text)) return not_a_time(text);
     return at_time(now.time_since_epoch() - *age, text);
   }
   if (text.starts_with('@')) {

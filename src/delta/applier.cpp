@@ -122,8 +122,8 @@ Status Applier::copy_shifted(std::uint64_t basis_offset, std::uint64_t length) {
   return length > 0 ? copy_range(basis_offset, length, Output::to_be_written) : Status();
 }
 
-// The stretch of data of the basis that ends behind the offset. Copies are many and mostly follow each other, so the last
-// answer is kept.
+// The stretch of data of the basis that ends behind the offset. Copies are many and mostly follow each other, so the
+// last answer is kept.
 Result<std::optional<fs::Extent>> Applier::next_data(std::uint64_t basis_offset) {
   const bool is_known = m_asked_for_data && *m_asked_for_data <= basis_offset &&
                         (!m_data || basis_offset < m_data->offset + m_data->length);

@@ -48,7 +48,8 @@ class BasisStore {
   // A block of it as the manifest knows it, or null; the pointer is good until the next call.
   const delta::BlockSignature* trusted(const BasisFile& basis, std::uint64_t block);
 
-  // Notes the content that a run stages for `path`, and the pieces of its signature as they are finished.
+  // Notes the content that `path` has after the commit, staged or as it is, and the pieces of its signature as they are
+  // finished.
   [[nodiscard]] bool remembers() const { return m_set != nullptr; }
   // Before the pieces: none of another content that this run had begun for the path may stay with them.
   void begin_file(const RelPath& path);

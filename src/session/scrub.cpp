@@ -66,16 +66,15 @@ class Scrub {
 
   // The pass of this part that did not come to its end, or a new one; that of another part waits for its next turn.
   bool take_up() {
-    auto& [last, present, place, waiting] = m_record;
-    if (present && present->part == m_options.part) return true;
-    if (present) waiting.push_back({*present, place});
+    std::optional<txn::StandingPass>& present = m_record.present;
+    std::vector<txn::StandingPass>& waiting = m_record.waiting;
+    if (present && present->pass.part == m_options.part) return true;
+    if (present) waiting.push_back(*std::move(present));
     const auto own = std::find_if(waiting.begin(), waiting.end(),
                                   [this](const auto& each) { return each.pass.part == m_options.part; });
     const bool found = own != waiting.end();
-    txn::WaitingPass pass = found ? std::move(*own) : txn::WaitingPass{{m_options.part, now_ns(), 0, {}}, {}};
+    present = found ? std::move(*own) : txn::StandingPass{{m_options.part, now_ns(), 0, {}}, {}};
     if (found) waiting.erase(own);
-    present = pass.pass;
-    place = std::move(pass.place);
     if (waiting.size() > txn::k_most_waiting_passes) waiting.erase(waiting.begin());
     return found;
   }
@@ -87,7 +86,7 @@ class Scrub {
       NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }
     m_way = Way::to_end;
-    const std::optional<std::uint64_t> first = m_record.place.generation;
+    const std::optional<std::uint64_t> first = m_record.present->place.generation;
     if (!first) NB_TRY(read_tree(std::nullopt, m_set.root()));
     NB_TRY_ASSIGN(const txn::History history, txn::History::open(m_set));
     for (const std::uint64_t number : history.numbers()) {
@@ -95,7 +94,7 @@ class Scrub {
       NB_TRY(read_generation(number));
     }
     if (m_way == Way::to_end) end_pass();
-    m_report.pass = m_report.ended ? *m_record.last : *m_record.present;
+    m_report.pass = m_report.ended ? *m_record.last : pass();
     return {};
   }
 
@@ -123,7 +122,7 @@ class Scrub {
   Status read_tree(const std::optional<std::uint64_t>& generation, fs::Directory& top) {
     FileWalk walk;
     walk.tree = generation ? WalkedTree::kept : WalkedTree::live;
-    if (m_record.place.generation == generation) walk.after = m_record.place.path;
+    if (m_record.present->place.generation == generation) walk.after = m_record.present->place.path;
     walk.visit = [&](fs::Directory& directory, const RelPath& path) { return visit({generation, path}, directory); };
     walk.unreadable = [&](const RelPath& path, const Error& error) { return missed({generation, path}, error); };
     const Status done = walk_files(top, walk);
@@ -135,7 +134,7 @@ class Scrub {
   Status visit(const FilePlace& place, fs::Directory& directory) {
     const std::uint64_t part = cache::part_of(cache::path_number(place.path), m_options.part.count);
     if (part + 1 == m_options.part.number) NB_TRY(read_file(place, directory));
-    m_record.place = place;
+    m_record.present->place = place;
     NB_FAILPOINT("session.scrub.file");
     const SteadyTime now = m_clock.steady();
     if (now - m_saved >= k_save_interval) {
@@ -153,7 +152,7 @@ class Scrub {
     NB_TRY_ASSIGN(const fs::Stat stat, (*file)->stat());
     const Expected expected = expect(place, stat);
     // Another name of an inode that was read, or a file that came while this scrub was at work.
-    const bool was_read = expected.seen_ns == m_record.present->began_ns || m_found.contains(stat.inode);
+    const bool was_read = expected.seen_ns == pass().began_ns || m_found.contains(stat.inode);
     const bool is_new = expected.standing == Standing::unknown && is_young(stat);
     if (was_read || is_new) return {};
     if (expected.standing == Standing::cut) return damaged(place, **file, stat, expected);
@@ -195,7 +194,7 @@ class Scrub {
       ++counts().unknown;
     }
     m_damage_changed = m_damage.erase(read.stat.inode) > 0 || m_damage_changed;
-    m_contents.note(read.place, read.stat, digest, m_record.present->began_ns);
+    m_contents.note(read.place, read.stat, digest, pass().began_ns);
     return {};
   }
 
@@ -209,7 +208,7 @@ class Scrub {
   void keep_in_mind(const FilePlace& place, const fs::Stat& stat, const Expected& expected) {
     fs::Stat sound = stat;
     sound.size = expected.size;
-    m_contents.note(place, sound, expected.digest, m_record.present->began_ns);
+    m_contents.note(place, sound, expected.digest, pass().began_ns);
   }
 
   Status damaged(const FilePlace& place, fs::File& file, const fs::Stat& stat, const Expected& expected) {
@@ -278,18 +277,19 @@ class Scrub {
     return m_observer.on_problem({code, error.sys_errno, "read " + where + place.path.str()});
   }
 
-  txn::ScrubCounts& counts() { return m_record.present->counts; }
+  // While it has not ended.
+  txn::ScrubPass& pass() { return m_record.present->pass; }
+  txn::ScrubCounts& counts() { return pass().counts; }
 
   void end_pass() {
-    m_record.present->ended_ns = now_ns();
+    pass().ended_ns = now_ns();
     // Where something was not seen for want of permission, it has not gone; nor has what a commit has moved meanwhile from
     // where the walk had not been to where it was no more.
     const bool saw_all = counts().unreadable == 0 && m_before && m_before == trees_now();
     const txn::ScrubPart part = m_options.part;
-    if (saw_all) m_contents.store().forget_unseen(m_record.present->began_ns, part.number - 1, part.count);
-    m_record.last = m_record.present;
+    if (saw_all) m_contents.store().forget_unseen(pass().began_ns, part.number - 1, part.count);
+    m_record.last = pass();
     m_record.present.reset();
-    m_record.place = {};
     m_report.ended = true;
   }
 
@@ -306,7 +306,7 @@ class Scrub {
       NB_TRY(txn::write_damage(m_set.control(), files));
       m_damage_changed = false;
     }
-    if (m_record.present) m_record.present->ended_ns = now_ns();
+    if (m_record.present) pass().ended_ns = now_ns();
     NB_FAILPOINT("session.scrub.listed");
     return txn::write_scrub_record(m_set, m_record);
   }

@@ -11,8 +11,8 @@ namespace nb::session {
 
 class SignatureRecorder {
  public:
-  // Of a content of `size` bytes. `memory` may be null: nothing is kept then, nor of a signature that is longer than the
-  // memory's most_bytes(). Both outlive the recorder.
+  // Of a content of `size` bytes. `memory` may be null: nothing is kept then, nor of a signature that is longer than
+  // the memory's most_bytes(). Both outlive the recorder.
   SignatureRecorder(cache::SignatureMemory* memory, const hash::Secret& secret, std::uint64_t size);
   // What was not kept is forgotten.
   ~SignatureRecorder();

@@ -29,7 +29,9 @@ void put_pass(TextRecordWriter& out, std::string_view key, const ScrubPass& pass
   out.number("unreadable", pass.counts.unreadable);
 }
 
-void put_place(TextRecordWriter& out, const ScrubPlace& place) {
+void put_standing(TextRecordWriter& out, std::string_view key, const StandingPass& standing) {
+  put_pass(out, key, standing.pass);
+  const ScrubPlace& place = standing.place;
   out.line("in", place.generation ? std::to_string(*place.generation) : std::string(k_live));
   out.line("path", to_hex(as_bytes(place.path.str())));
 }
@@ -74,20 +76,21 @@ Result<ScrubPlace> get_place(TextRecordReader& in) {
   return place;
 }
 
+Result<StandingPass> get_standing(TextRecordReader& in, std::string_view key) {
+  StandingPass standing;
+  NB_TRY_ASSIGN(standing.pass, get_pass(in, key));
+  NB_TRY_ASSIGN(standing.place, get_place(in));
+  return standing;
+}
+
 }  // namespace
 
 Bytes encode(const ScrubRecord& record) {
   TextRecordWriter out(k_title);
   out.number("version", record.waiting.empty() ? k_first_version : k_version);
   if (record.last) put_pass(out, "last", *record.last);
-  if (record.present) {
-    put_pass(out, "present", *record.present);
-    put_place(out, record.place);
-  }
-  for (const WaitingPass& each : record.waiting) {
-    put_pass(out, "waiting", each.pass);
-    put_place(out, each.place);
-  }
+  if (record.present) put_standing(out, "present", *record.present);
+  for (const StandingPass& each : record.waiting) put_standing(out, "waiting", each);
   return out.finish();
 }
 
@@ -101,13 +104,10 @@ Result<ScrubRecord> decode_scrub_record(ByteView data) {
     NB_TRY_ASSIGN(record.last, get_pass(in, "last"));
   }
   if (in.next_is("present")) {
-    NB_TRY_ASSIGN(record.present, get_pass(in, "present"));
-    NB_TRY_ASSIGN(record.place, get_place(in));
+    NB_TRY_ASSIGN(record.present, get_standing(in, "present"));
   }
   while (record.waiting.size() < k_most_waiting_passes && in.next_is("waiting")) {
-    WaitingPass each;
-    NB_TRY_ASSIGN(each.pass, get_pass(in, "waiting"));
-    NB_TRY_ASSIGN(each.place, get_place(in));
+    NB_TRY_ASSIGN(StandingPass each, get_standing(in, "waiting"));
     record.waiting.push_back(std::move(each));
   }
   NB_TRY(in.finish());
@@ -123,12 +123,11 @@ Result<ScrubRecord> read_scrub_record(FileSet& set) {
   return decode_scrub_record(*data).value_or(ScrubRecord());
 }
 
-Status write_scrub_record(FileSet& set, const ScrubRecord& record) {
+Status write_scrub_record(FileSet& set, ScrubRecord record) {
   Bytes encoded = encode(record);
-  // Long paths: what does not fit begins anew.
-  for (ScrubRecord shorter = record; encoded.size() > k_most_bytes && !shorter.waiting.empty();) {
-    shorter.waiting.erase(shorter.waiting.begin());
-    encoded = encode(shorter);
+  while (encoded.size() > k_most_bytes && !record.waiting.empty()) {
+    record.waiting.erase(record.waiting.begin());
+    encoded = encode(record);
   }
   return replace_small_file(set.control(), k_scrub_name, encoded, Lasting::hint);
 }

@@ -46,20 +46,19 @@ struct ScrubPlace {
 };
 
 // One that did not come to its end, and how far it has come.
-struct WaitingPass {
+struct StandingPass {
   ScrubPass pass;
   ScrubPlace place;
-  friend bool operator==(const WaitingPass&, const WaitingPass&) = default;
+  friend bool operator==(const StandingPass&, const StandingPass&) = default;
 };
 
 // Of more the oldest are forgotten: their parts begin anew.
 inline constexpr std::size_t k_most_waiting_passes = 64;
 
 struct ScrubRecord {
-  std::optional<ScrubPass> last;     // the last that came to its end
-  std::optional<ScrubPass> present;  // one that did not yet
-  ScrubPlace place;                  // how far `present` has come
-  std::vector<WaitingPass> waiting;  // of other parts, in the order in which they were left
+  std::optional<ScrubPass> last;        // the last that came to its end
+  std::optional<StandingPass> present;  // the one that was at work last, if it did not
+  std::vector<StandingPass> waiting;    // of other parts, in the order in which they were left
   friend bool operator==(const ScrubRecord&, const ScrubRecord&) = default;
 };
 
@@ -68,8 +67,9 @@ Result<ScrubRecord> decode_scrub_record(ByteView data);  // Errc::bad_set
 
 // An empty one where there is none, or where it is damaged: it saves work and decides nothing.
 Result<ScrubRecord> read_scrub_record(FileSet& set);
-// In one step; not durable. The caller holds the scrub lock.
-Status write_scrub_record(FileSet& set, const ScrubRecord& record);
+// In one step; not durable. The caller holds the scrub lock. Of passes that wait the oldest are left out where there is no
+// room for all.
+Status write_scrub_record(FileSet& set, ScrubRecord record);
 
 // It ends with the file. Errc::locked if another scrub or heal of the set is at work.
 Result<std::unique_ptr<fs::File>> take_scrub_lock(FileSet& set);

@@ -132,7 +132,7 @@ class Finds(Scrubbed):
             file.truncate(2)
         os.utime(self.pool / "small", ns=(0, (self.source / "small").stat().st_mtime_ns))
         for _ in range(3):
-            self.assertEqual(set(self.damaged()), {("small", None), ("sub/text", 2)}, "what they were is known beside it")
+            self.assertEqual(set(self.damaged()), {("small", None), ("sub/text", 2)}, "known beside the list")
             (self.pool / ".nbackup/damage").unlink()
 
     def test_a_lost_manifest_and_store(self) -> None:
@@ -333,7 +333,8 @@ class Parts(Scrubbed):
         self.assertFalse(self.events(self.scrub(0, "--json"))[-1]["resumed"])
 
     def test_each_part_goes_on_when_its_turn_comes_again(self) -> None:
-        nights = [self.events(self.scrub(0, "--json", "--part", f"{part}/2", "--time", "0"))[-1] for part in (1, 2, 1, 2)]
+        nights = [self.events(self.scrub(0, "--json", "--part", f"{part}/2", "--time", "0"))[-1]
+                  for part in (1, 2, 1, 2)]
         self.assertEqual([night["resumed"] for night in nights], [False, False, True, True])
         last = [self.events(self.scrub(0, "--json", "--part", f"{part}/2"))[-1] for part in (1, 2)]
         self.assertEqual([(night["resumed"], night["ended"]) for night in last], [(True, True)] * 2)
