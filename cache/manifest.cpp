@@ -79,7 +79,10 @@ void Manifest::flush() { m_batch.flush(); }
 
 void Manifest::begin_run(const TransactionId& transaction) {
   m_batch.add([&](Connection& connection) {
-    if (rows::pending_transaction(connection) == as_text(transaction)) return;
+    if (rows::pending_transaction(connection) == as_text(transaction)) {
+      rows::drop_pending_of_live(connection);
+      return;
+    }
     rows::drop_pending(connection);
     rows::set_pending_transaction(connection, transaction);
   });

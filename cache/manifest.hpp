@@ -34,7 +34,7 @@ inline constexpr std::size_t k_max_signature_piece_bytes = std::size_t{16} << 20
 
 using TransactionId = std::array<std::byte, 16>;
 
-// A file as it lies in the stage; its ctime changes once more when it gets its place.
+// A file as it lies in the stage, or a live one whose metadata are to change; its ctime changes once more with the apply.
 struct StagedFile {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
@@ -54,7 +54,8 @@ class Manifest {
   Manifest& operator=(const Manifest&) = delete;
 
   // --- Writing: begin_run, then stage and stage_piece in any order; after the commit is durable, confirm and remove.
-  // Drops what other runs left pending; what this transaction staged before it lost its connection stays.
+  // Drops what other runs left pending. What this transaction staged before it lost its connection stays, unless it is
+  // about a live file: nobody watched that meanwhile.
   void begin_run(const TransactionId& transaction);
   // Another content of `path` begins to be staged. What this transaction staged there before it lost its connection
   // goes, with the pieces of its signature.

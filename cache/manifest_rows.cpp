@@ -58,10 +58,10 @@ void drop_signature(Connection& connection, std::int64_t id) {
   exec_with(connection, "DELETE FROM signatures WHERE id = ?", id);
 }
 
-// Those that `query` has found.
-void drop_signatures(Connection& connection, SQLite::Statement& query) {
+// Of a DELETE that returns the signatures of the rows it removes: runs it, and they go too.
+void drop_with_signatures(Connection& connection, SQLite::Statement& removal) {
   std::vector<std::int64_t> ids;
-  while (query.executeStep()) ids.push_back(query.getColumn(0).getInt64());
+  while (removal.executeStep()) ids.push_back(removal.getColumn(0).getInt64());
   for (const std::int64_t id : ids) drop_signature(connection, id);
 }
 
@@ -133,14 +133,12 @@ void put(Connection& connection, const PathIn& at, State state, const File& file
 }
 
 void drop(Connection& connection, const PathIn& at, State state) {
-  const auto file = find(connection, at, state);
-  if (file) drop_signature(connection, file->signature);
-  SQLite::Statement& remove =
-      connection.statement("DELETE FROM files WHERE directory = ? AND name = ? AND confirmed = ?");
+  SQLite::Statement& remove = connection.statement(
+      "DELETE FROM files WHERE directory = ? AND name = ? AND confirmed = ? RETURNING signature");
   remove.bind(1, at.directory);
   bind_text(remove, 2, at.name);
   remove.bind(3, static_cast<int>(state));
-  remove.exec();
+  drop_with_signatures(connection, remove);
 }
 
 void confirm(Connection& connection, const PathIn& at, File file) {
@@ -180,22 +178,18 @@ std::vector<PendingFile> list_pending(Connection& connection, const PathIn& afte
 }
 
 void drop_pending(Connection& connection) {
-  drop_signatures(connection,
-                  connection.statement("SELECT signature FROM files WHERE confirmed = 0 AND signature != 0"));
-  connection.database().exec("DELETE FROM files WHERE confirmed = 0");
+  drop_with_signatures(connection, connection.statement("DELETE FROM files WHERE confirmed = 0 RETURNING signature"));
+}
+
+void drop_pending_of_live(Connection& connection) {
+  drop_with_signatures(connection, connection.statement(
+      "DELETE FROM files AS staged WHERE confirmed = 0 AND EXISTS (SELECT 1 FROM files live WHERE live.confirmed = 1"
+      " AND live.directory = staged.directory AND live.name = staged.name AND live.inode = staged.inode)"
+      " RETURNING signature"));
 }
 
 // Everything below `path`: directories from "path/" to before "path0", the byte after the slash.
 void drop_tree(Connection& connection, const std::string& path) {
-  constexpr const char* k_signatures =
-      "SELECT signature FROM files WHERE confirmed = 1 AND signature != 0 AND directory IN"
-      " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))";
-  constexpr const char* k_files =
-      "DELETE FROM files WHERE confirmed = 1 AND directory IN"
-      " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))";
-  constexpr const char* k_directories =
-      "DELETE FROM directories WHERE (path = ?1 OR (path > ?2 AND path < ?3))"
-      " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)";
   const std::string first = path + "/";
   const std::string last = path + "0";
   const auto with_paths = [&](const char* sql) -> SQLite::Statement& {
@@ -205,8 +199,12 @@ void drop_tree(Connection& connection, const std::string& path) {
     bind_text(statement, 3, last);
     return statement;
   };
-  drop_signatures(connection, with_paths(k_signatures));
-  for (const char* sql : {k_files, k_directories}) with_paths(sql).exec();
+  drop_with_signatures(connection,
+                       with_paths("DELETE FROM files WHERE confirmed = 1 AND directory IN"
+                                  " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))"
+                                  " RETURNING signature"));
+  with_paths("DELETE FROM directories WHERE (path = ?1 OR (path > ?2 AND path < ?3))"
+             " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)").exec();
 }
 
 std::int64_t make_signature(Connection& connection, const PathIn& at) {

@@ -47,8 +47,8 @@ std::vector<File> list(Connection& connection, std::int64_t directory, std::stri
 void put(Connection& connection, const PathIn& at, State state, const File& file);
 // With its signature.
 void drop(Connection& connection, const PathIn& at, State state);
-// The pending row becomes the confirmed one, with ctime and sum of `file`, and the signature of the one it replaces if that
-// is of the same content and it has none.
+// The pending row becomes the confirmed one, with ctime and sum of `file`, and with the signature of the one it replaces
+// if that is of the same content and it has none itself.
 void confirm(Connection& connection, const PathIn& at, File file);
 
 struct PendingFile {
@@ -59,6 +59,8 @@ struct PendingFile {
 // The next pending rows after (directory, name), in order.
 std::vector<PendingFile> list_pending(Connection& connection, const PathIn& after, std::size_t most);
 void drop_pending(Connection& connection);
+// Those about a file that is not staged, but live: of the inode that the confirmed row of the same path has.
+void drop_pending_of_live(Connection& connection);
 // Confirmed rows below the directory `path`.
 void drop_tree(Connection& connection, const std::string& path);
 

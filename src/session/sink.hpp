@@ -155,9 +155,8 @@ class Sink {
   Status stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* present);
   Result<bool> may_stage(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present);
   Status stage_anew(SinkDirectory& directory, const wire::Entry& entry, const fs::Stat* present, ExpectedFile file);
-  Result<bool> stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                             const std::optional<txn::Ident>& replaced);
-  Result<std::optional<txn::StagedRecord>> find_whole(const RelPath& path, std::uint64_t size, fs::Timestamp mtime);
+  Result<bool> stage_resumed(const wire::Entry& entry, const ExpectedFile& file);
+  Result<std::optional<txn::StagedRecord>> find_whole(const ExpectedFile& file);
   Result<bool> take_staged(const ExpectedFile& file, const txn::StagedRecord& record);
   Result<std::optional<hash::Digest>> read_staged(fs::File& file, std::uint64_t size);
   Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
@@ -223,10 +222,16 @@ class Sink {
 
   // --- sink_delta.cpp: contents that come as what differs from a basis
   Status offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
-  Result<std::optional<BasisFile>> find_begun(const RelPath& path, const wire::Entry& entry);
+  struct Begun {
+    std::optional<BasisFile> file;
+    std::ptrdiff_t times = 0;  // that the wanted content was begun and came to no end
+  };
+  Result<Begun> find_begun(const RelPath& path, const wire::Entry& entry);
   void drop_begun(const BasisFile& file);
   Status put_begun_aside(fs::Directory& directory, const std::string& name, const txn::StagedRecord& record);
   Status log_begun(const ExpectedFile& file);
+  Result<txn::StagedRecord> log_partial(const RelPath& path, std::uint64_t slot, std::uint64_t size,
+                                        fs::Timestamp mtime);
   Status on_signature_request(const wire::SignatureRequest& message);
   void begin_content(const ExpectedFile& file);
   Status on_copy(const wire::Copy& message);
@@ -295,7 +300,7 @@ class Sink {
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::vector<PendingLink> m_links;
-  // Files of an adopted tree that an interrupted run began, now in slots of their own.
+  // Files of an adopted tree that made room for their successors, now in slots of their own.
   std::map<RelPath, txn::StagedRecord> m_begun;
   std::map<RelPath, WaitingName> m_waiting;
   std::set<RelPath> m_removed;         // where names may be the same: what goes

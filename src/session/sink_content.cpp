@@ -318,7 +318,9 @@ Status Sink::finish_incoming(const ExpectedFile& file, const hash::Digest& diges
   NB_TRY_ASSIGN(StagedNode node, m_stager->finish_file(file.spot, *in.file, in.meta, file.path.str()));
   node.ident.size = in.size;
   NB_TRY(staged(file, node, digest, in.meta, in.size));
-  if (file.basis && file.basis->slot) drop_begun(*file.basis);
+  if (!file.basis || !file.basis->slot) return {};
+  NB_TRY(m_target.transaction->flush_log());  // or a run that dies now would have neither
+  drop_begun(*file.basis);
   return {};
 }
 

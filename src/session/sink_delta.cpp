@@ -2,8 +2,9 @@
 // Sink, part five: contents that come as what differs from a basis, the file that they replace.
 #include "session/sink.hpp"
 
-#include <iterator>
+#include <algorithm>
 #include <set>
+#include <utility>
 
 namespace nb::session {
 
@@ -11,29 +12,39 @@ namespace {
 
 // From this size on a file that is cut off is worth going on with.
 constexpr std::uint64_t k_resumable_bytes = std::uint64_t{1} << 20;
+constexpr std::ptrdiff_t k_most_halvings = 62;
+
+// Of the content that is wanted; else it tells of one that the path had earlier.
+bool is_record_of(const txn::StagedRecord& record, const wire::Entry& entry) {
+  return !record.is_tree && record.size == entry.size && record.mtime == entry.meta.mtime;
+}
 
 }  // namespace
 
-// What interrupted runs have of that content: the longest. Of what the path had earlier half may be of use. The rest is
-// of no use to any run.
-Result<std::optional<BasisFile>> Sink::find_begun(const RelPath& path, const wire::Entry& entry) {
+// What interrupted runs have of that content: the longest. What the path had earlier may be of use, and may not: it
+// counts less each time. What is of no use to any run goes.
+Result<Sink::Begun> Sink::find_begun(const RelPath& path, const wire::Entry& entry) {
   NB_TRY_ASSIGN(std::vector<txn::StagedRecord> records, m_target.transaction->find_all_staged(path));
   const auto aside = m_begun.find(path);
   if (aside != m_begun.end()) records.push_back(aside->second);
-  std::map<std::uint64_t, BasisFile> begun;  // by what they are worth
+  const auto is_wanted = [&entry](const auto& record) { return is_record_of(record, entry); };
+  Begun begun;
+  begun.times = std::min<std::ptrdiff_t>(std::ranges::count_if(records, is_wanted), k_most_halvings);
+  std::uint64_t most = 0;
   std::set<std::uint64_t> slots;
   for (const txn::StagedRecord& record : records) {
     if (record.is_tree || !slots.insert(record.slot).second) continue;
     auto file = m_bases->offer_begun(path, record.slot);
     if (!file) continue;
-    const bool is_same = record.size == entry.size && record.mtime == entry.meta.mtime;
-    if (!begun.try_emplace(is_same ? file->stat.size : file->stat.size / 2, *file).second) drop_begun(*file);
+    const std::uint64_t useful = std::min(file->stat.size, entry.size);
+    const std::uint64_t worth = is_wanted(record) ? useful : useful >> (1 + begun.times);
+    if (worth > most) {
+      std::swap(begun.file, file);
+      most = worth;
+    }
+    if (file) drop_begun(*file);
   }
-  if (begun.empty()) return std::nullopt;
-  BasisFile best = std::move(begun.rbegin()->second);
-  begun.erase(std::prev(begun.end()));
-  for (const auto& [worth, file] : begun) drop_begun(file);
-  return best;
+  return begun;
 }
 
 // What stays of it goes with the stage.
@@ -41,44 +52,49 @@ void Sink::drop_begun(const BasisFile& file) {
   static_cast<void>(m_target.transaction->slots().remove_file(txn::Transaction::slot_name(*file.slot)));
 }
 
-// A file of an adopted tree, which `record` is about, makes room for its successor. The log tells first: a run that dies
-// now leaves it to the next one.
+// A file of an adopted tree, which `record` is about, makes room for its successor. The log tells first: a run that
+// dies now leaves it to the next one.
 Status Sink::put_begun_aside(fs::Directory& directory, const std::string& name, const txn::StagedRecord& record) {
-  txn::StagedRecord aside;
-  aside.path = record.path;
-  aside.slot = m_target.transaction->next_slot();
-  aside.is_partial = true;
-  aside.size = record.size;
-  aside.mtime = record.mtime;
-  NB_TRY(m_target.transaction->log_staged(aside));
-  NB_TRY(m_target.transaction->flush_log());
-  m_begun.emplace(aside.path, aside);
-  return directory.rename(name, m_target.transaction->slots(), txn::Transaction::slot_name(aside.slot),
+  const std::uint64_t slot = m_target.transaction->next_slot();
+  NB_TRY_ASSIGN(txn::StagedRecord aside, log_partial(record.path, slot, record.size, record.mtime));
+  m_begun.emplace(record.path, std::move(aside));
+  return directory.rename(name, m_target.transaction->slots(), txn::Transaction::slot_name(slot),
                           fs::RenameMode::no_replace);
 }
 
 Status Sink::log_begun(const ExpectedFile& file) {
   if (m_incoming->size < k_resumable_bytes) return {};
+  NB_TRY(log_partial(set_path(file.path), file.spot.slot, m_incoming->size, m_incoming->meta.mtime));
+  return {};
+}
+
+// At once: whoever is killed now has told of it.
+Result<txn::StagedRecord> Sink::log_partial(const RelPath& path, std::uint64_t slot, std::uint64_t size,
+                                            fs::Timestamp mtime) {
   txn::StagedRecord record;
-  record.path = set_path(file.path);
-  record.slot = file.spot.slot;
+  record.path = path;
+  record.slot = slot;
   record.is_partial = true;
-  record.size = m_incoming->size;
-  record.mtime = m_incoming->meta.mtime;
+  record.size = size;
+  record.mtime = mtime;
   NB_TRY(m_target.transaction->log_staged(record));
-  return m_target.transaction->flush_log();
+  NB_TRY(m_target.transaction->flush_log());
+  return record;
 }
 
 // Small files are not worth a question; they ride whole.
 Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file) {
   if (entry.type != fs::FileType::regular || entry.size <= hash::k_block_bytes) return {};
-  NB_TRY_ASSIGN(file.basis, find_begun(set_path(file.path), entry));
   const bool resembles = present != nullptr && present->type == fs::FileType::regular &&
                          present->size > hash::k_block_bytes && !has(wire::k_flag_whole_file) &&
                          !m_damage.has(*present);
-  // Little of what was begun is worth less than all of the old file.
-  const bool is_better = resembles && (!file.basis || file.basis->stat.size < entry.size / 2);
-  if (is_better) file.basis = m_bases->offer(set_path(file.path), *present);
+  NB_TRY_ASSIGN(Begun begun, find_begun(set_path(file.path), entry));
+  // Little of what was begun is worth less than all of the old file; but one that resembles nothing after all must not
+  // make every run begin anew.
+  const auto useful = [&entry](const fs::Stat& stat) { return std::min(stat.size, entry.size); };
+  const bool is_better = resembles && (!begun.file || useful(begun.file->stat) < useful(*present) >>
+                                                          std::max<std::ptrdiff_t>(begun.times, 1));
+  file.basis = is_better ? m_bases->offer(set_path(file.path), *present) : std::move(begun.file);
   file.owes_basis_done = file.basis.has_value();
   return {};
 }

@@ -59,20 +59,18 @@ Result<bool> Sink::asks_for_digest(const SinkDirectory& directory, const wire::E
   if (entry.type != fs::FileType::regular || entry.link_to || entry.content) return false;
   if (entry.size <= hash::k_block_bytes || rides_along(directory, entry)) return false;
   if (file.basis && file.basis->slot) {
-    NB_TRY_ASSIGN(const auto whole, find_whole(file.path, entry.size, entry.meta.mtime));
-    return file.in_live && whole;
+    NB_TRY_ASSIGN(const auto whole, find_whole(file));
+    return whole.has_value();
   }
   return m_mover && m_mover->may_have(set_path(file.path), entry, present);
 }
 
 // Whether the set has that content: in the stage of an interrupted run, or under another name.
 Result<bool> Sink::take_known(const ExpectedFile& file, const hash::Digest& digest) {
-  if (file.in_live) {
-    NB_TRY_ASSIGN(const auto whole, find_whole(file.path, file.size, file.meta.mtime));
-    if (whole && whole->digest == digest) {
-      NB_TRY_ASSIGN(const bool taken, take_staged(file, *whole));
-      if (taken) return true;
-    }
+  NB_TRY_ASSIGN(const auto whole, find_whole(file));
+  if (whole && whole->digest == digest) {
+    NB_TRY_ASSIGN(const bool taken, take_staged(file, *whole));
+    if (taken) return true;
   }
   return m_mover ? m_mover->take(file, set_path(file.path), digest) : Result<bool>(false);
 }

@@ -24,12 +24,16 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
   }
   directory.touched = true;
   const bool in_live = directory.location.where == Where::live;
-  if (entry.type == fs::FileType::regular && in_live && !entry.link_to) {
-    NB_TRY_ASSIGN(const bool resumed, stage_resumed(directory, entry, shared, replaced));
-    if (resumed) return {};
-  }
-  ExpectedFile file{path, in_live ? m_stager->new_spot() : directory.location.entry(entry.name), in_live,
-                    replaced, shared, entry.meta, entry.size, false, {}, false, false};
+  ExpectedFile file;
+  file.path = path;
+  file.in_live = in_live;
+  file.replaced = replaced;
+  file.shared = shared;
+  file.meta = entry.meta;
+  file.size = entry.size;
+  NB_TRY_ASSIGN(const bool resumed, stage_resumed(entry, file));
+  if (resumed) return {};
+  file.spot = in_live ? m_stager->new_spot() : directory.location.entry(entry.name);
   NB_TRY_ASSIGN(const bool taken, take_listed(directory, entry, file));
   return taken ? Status{} : stage_anew(directory, entry, present, std::move(file));
 }
@@ -79,22 +83,21 @@ Result<std::optional<hash::Digest>> Sink::read_staged(fs::File& file, std::uint6
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
-// A file of its own in the stage of an interrupted run, complete as its log says, and of that size and time.
-Result<std::optional<txn::StagedRecord>> Sink::find_whole(const RelPath& path, std::uint64_t size,
-                                                          fs::Timestamp mtime) {
-  NB_TRY_ASSIGN(auto record, m_target.transaction->find_staged(set_path(path)));
-  const bool fits = record && !record->is_tree && !record->is_partial && record->size == size && record->mtime == mtime;
+// A file of its own in the stage of an interrupted run, complete as its log says, and of the size and time of `file`.
+Result<std::optional<txn::StagedRecord>> Sink::find_whole(const ExpectedFile& file) {
+  if (!file.in_live) return std::nullopt;
+  NB_TRY_ASSIGN(auto record, m_target.transaction->find_staged(set_path(file.path)));
+  const bool fits = record && !record->is_tree && !record->is_partial && record->size == file.size &&
+                    record->mtime == file.meta.mtime;
   return fits ? std::move(record) : std::nullopt;
 }
 
 // Nothing of it was ever committed, so size and time alone do not make it what the source has now. Where the digest did
 // not come with the listing, a large file's is asked for.
-Result<bool> Sink::stage_resumed(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                                 const std::optional<txn::Ident>& replaced) {
-  const RelPath path = directory.path.child(entry.name);
-  NB_TRY_ASSIGN(const auto record, find_whole(path, entry.size, entry.meta.mtime));
-  if (!record || entry.content != record->digest) return false;
-  return take_staged({path, {}, true, replaced, shared, entry.meta, entry.size, false, {}, false, false}, *record);
+Result<bool> Sink::stage_resumed(const wire::Entry& entry, const ExpectedFile& file) {
+  if (entry.type != fs::FileType::regular || entry.link_to) return false;
+  NB_TRY_ASSIGN(const auto record, find_whole(file));
+  return record && entry.content == record->digest ? take_staged(file, *record) : Result<bool>(false);
 }
 
 // Makes it `file`, checked before use, if it still is what the log says.
@@ -110,10 +113,11 @@ Result<bool> Sink::take_staged(const ExpectedFile& file, const txn::StagedRecord
   NB_TRY_ASSIGN(const auto digest, read_staged(**staged_file, file.size));
   if (digest != record.digest) return false;
   if (!Stager::strip_adopted(**staged_file)) return false;
-  NB_TRY_ASSIGN(const StagedNode node,
-                m_stager->finish_file(resumed.spot, **staged_file, file.meta, file.path.str()));
+  const auto node = m_stager->finish_file(resumed.spot, **staged_file, file.meta, file.path.str());
+  // It comes anew, and may fail so that it can be told.
+  if (!node) return concerns_one_path(node.error()) ? Result<bool>(false) : tl::make_unexpected(node.error());
   m_result.resumed_bytes += file.size;
-  NB_TRY(staged(resumed, node, *digest, file.meta, file.size));
+  NB_TRY(staged(resumed, *node, *digest, file.meta, file.size));
   return true;
 }
 
@@ -148,8 +152,9 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
     }
   }
   if (!good) {
-    // It may resemble what the source has now.
-    const bool helps = is_file && !entry.link_to && here.stat.size > hash::k_block_bytes;
+    // It may resemble what the source has now. What has another name is no copy: its content is had from there.
+    const bool is_large = entry.size > hash::k_block_bytes && here.stat.size > hash::k_block_bytes;
+    const bool helps = is_file && is_large && !entry.link_to && here.stat.links == 1;
     NB_TRY(helps ? put_begun_aside(*dir, entry.name, record) : dir->remove_file(entry.name));
     return false;
   }

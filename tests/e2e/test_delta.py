@@ -14,7 +14,7 @@ from pathlib import Path
 
 from support import loopfs
 from support import options as opt
-from support.run import BINARY, Case
+from support.run import BINARY, Case, Outcome
 
 SUPPORT = Path(__file__).parent / "support"
 MIB = 1 << 20
@@ -50,6 +50,14 @@ class Delta(Case):
     def insert(self, at: int, count: int) -> None:
         content = self.image.read_bytes()
         self.image.write_bytes(content[:at] + self.rng.randbytes(count) + content[at:])
+
+    def push_under(self, failpoint: str, *options: str) -> Outcome:
+        return self.world.run("push", "--no-compress", "--remote-path", self.world.server(failpoint), "-e",
+                              self.world.fake_rsh, *options, f"{self.source}/", f"nbtest:{self.sink}")
+
+    def push_that_dies(self, failpoint: str, *options: str) -> None:
+        run = self.push_under(failpoint, *options)
+        self.assertNotEqual(run.code, 0, run.text)
 
     def test_changed_pages(self) -> None:
         self.run_counted("push")
@@ -174,9 +182,7 @@ class Delta(Case):
         self.run_counted("push")
         before = (self.sink / "image").read_bytes()
         self.insert(100, 100)
-        run = self.world.run("push", "--no-compress", "--remote-path", self.world.server("session.sink.data=abort"),
-                             "-e", self.world.fake_rsh, f"{self.source}/", f"nbtest:{self.sink}")
-        self.assertNotEqual(run.code, 0, run.text)
+        self.push_that_dies("session.sink.data=abort")
         self.assertEqual((self.sink / "image").read_bytes(), before)
         self.assertLess(self.run_counted("push")[0], 80_000)
         self.assert_clean(self.sink)
@@ -186,11 +192,7 @@ class Delta(Case):
         self.image.write_bytes(self.rng.randbytes(24 * MIB))
         for carrier, times in (("fake", 2), ("local", 1)):
             for _ in range(times):
-                server = ["--remote-path", str(self.world.server("session.sink.data=abort@80")), "-e",
-                          str(self.world.fake_rsh)]
-                cut = self.world.run("push", "--no-compress", *server, f"{self.source}/",
-                                     self.world.far(self.sink, "fake"))
-                self.assertNotEqual(cut.code, 0, cut.text)
+                self.push_that_dies("session.sink.data=abort@80")
                 options = self.world.carrier_options(carrier)
                 outcome = self.run_ok("push", "--stats", *options, f"{self.source}/", self.world.far(self.sink, carrier))
                 sent = next(line for line in outcome.text.splitlines() if line.startswith("File content transferred"))
@@ -205,18 +207,31 @@ class Delta(Case):
         for _ in range(2):
             self.image.write_bytes(self.rng.randbytes(24 * MIB))
             for dies_at in (80, 4):
-                server = self.world.server(f"session.sink.data=abort@{dies_at}")
-                cut = self.world.run("push", "--no-compress", "--remote-path", str(server), "-e",
-                                     str(self.world.fake_rsh), f"{self.source}/", f"nbtest:{self.sink}")
-                self.assertNotEqual(cut.code, 0, cut.text)
+                self.push_that_dies(f"session.sink.data=abort@{dies_at}")
                 with open(self.image, "r+b") as file:
                     file.write(self.rng.randbytes(2 * MIB))
             self.assertLess(self.run_counted("push")[0], 12 * MIB)
             self.assert_clean(self.sink)
 
+    def test_cut_off_ever_early_it_ends(self) -> None:
+        """Each run comes as far as a fifth of what it sends, and nothing that is here resembles the file: first beside
+        what a run saved of its content before, then beside an old file."""
+        self.image.write_bytes(self.rng.randbytes(12 * MIB))
+        self.push_that_dies("session.sink.data=abort@44")
+        for _ in range(2):
+            self.image.write_bytes(self.rng.randbytes(12 * MIB))
+            codes = [self.push_under("session.sink.data=abort@10").code]
+            while codes[-1] != 0 and len(codes) < 15:
+                codes.append(self.push_under("session.sink.data=abort@10").code)
+            self.assertEqual(codes[-1], 0, codes)
+            self.assertGreater(len(codes), 3)
+            self.assert_same_tree(self.source, self.sink)
+            self.assert_clean(self.sink)
+
     def remembered(self) -> dict[str, tuple[int, int]]:
         """Of the manifest: ctime and number of signature pieces of each file, by its name."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.sink}/.nbackup/manifest.db?mode=ro", uri=True)) as manifest:
+        name = f"file:{self.sink}/.nbackup/manifest.db?mode=ro"
+        with contextlib.closing(sqlite3.connect(name, uri=True)) as manifest:
             rows = manifest.execute("SELECT CAST(name AS TEXT), ctime_ns, (SELECT COUNT(*) FROM pieces p"
                                     " WHERE p.signature = f.signature) FROM files f WHERE confirmed = 1")
             return {name: (ctime, pieces) for name, ctime, pieces in rows}
@@ -228,13 +243,13 @@ class Delta(Case):
         for names in (("a", "b", "c"), ("e", "f", "g")):
             for name in names:
                 (directory / name).write_bytes(self.rng.randbytes(3 * MIB))
+            staged: set[int] = set()
             for dies_at in (26, 2):  # at the second piece of the third file
-                server = self.world.server(f"session.sink.data=abort@{dies_at}")
-                cut = self.world.run("push", "--no-compress", "--exclude", "image", "--remote-path", str(server), "-e",
-                                     str(self.world.fake_rsh), f"{self.source}/", f"nbtest:{self.sink}")
-                self.assertNotEqual(cut.code, 0, cut.text)
+                self.push_that_dies(f"session.sink.data=abort@{dies_at}", "--exclude", "image")
                 stage = next((self.sink / ".nbackup/tx").glob("*/new"))
+                before = staged
                 staged = {path.stat().st_ino for path in stage.rglob("*") if path.stat().st_size == 3 * MIB}
+                self.assertLessEqual(before, staged)
             self.run_ok("push", "--exclude", "image", f"{self.source}/", self.sink)
             inodes = {(self.sink / "d" / name).stat().st_ino for name in names[:2]}
             self.assertLessEqual(inodes, staged)

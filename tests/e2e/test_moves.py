@@ -336,6 +336,7 @@ class Directories(Moving):
                 self.push_old(old)
 
     def crash(self, name: str, count: str, old: tree.Tree, new: tree.Tree) -> None:
+        inode = (self.sink / "data/large").stat().st_ino
         died = self.world.run("push", "--delete", *self.options(f"{name}=abort@{count}"), "-e", self.world.fake_rsh,
                               f"{self.source}/", f"nbtest:{self.sink}")
         self.assertNotEqual(died.code, 0, died.text)
@@ -345,6 +346,8 @@ class Directories(Moving):
         total, _ = self.push("--delete")
         self.assertLess(total, self.content // 10)
         self.assert_whole("--delete")
+        if name.startswith("txn."):  # what was linked before has been logged
+            self.assertEqual((self.sink / "renamed/large").stat().st_ino, inode, "linked, not copied")
 
     def push_old(self, old: tree.Tree) -> None:
         hidden = self.source.rename(self.dir / "hidden")

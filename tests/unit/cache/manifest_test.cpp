@@ -114,6 +114,23 @@ TEST_CASE("what a crash left pending goes at the next run, but not at a reconnec
   CHECK(f.manifest->piece(path_of("x"), 0) == piece_bytes(1));
 }
 
+TEST_CASE("what is pending of a live file goes at a reconnect", "[cache]") {
+  Fixture f;
+  f.manifest->begin_run(k_first);
+  commit(*f.manifest, "x", 1);
+  f.manifest->begin_run(k_second);
+  StagedFile touched = staged_file(1);
+  ++touched.mtime.sec;
+  f.manifest->stage(path_of("x"), touched);
+  f.manifest->stage(path_of("y"), staged_file(2));
+  f.reopen();
+  f.manifest->begin_run(k_second);
+  f.manifest->confirm(path_of("x"), stat_of(touched, 78));
+  f.manifest->confirm(path_of("y"), stat_of(staged_file(2)));
+  CHECK_FALSE(f.manifest->find(path_of("x"), stat_of(touched, 78)));
+  CHECK(f.manifest->find(path_of("y"), stat_of(staged_file(2))));
+}
+
 TEST_CASE("a file that is not the staged one is not confirmed", "[cache]") {
   Fixture f;
   f.manifest->begin_run(k_first);
