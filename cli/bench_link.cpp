@@ -141,7 +141,7 @@ Result<transport::ServerOffer> BenchLinks::probe() const {
   options.port = static_cast<std::uint16_t>(port);
   if (m_options.libssh.connect_timeout) options.limit = *m_options.libssh.connect_timeout;
   const ExitOnSignal exit_on_signal;
-  return transport::probe_server(options, *m_clock);
+  return transport::probe_server(options);
 }
 
 }  // namespace nb::cli

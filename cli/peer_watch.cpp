@@ -20,15 +20,17 @@ constexpr int k_ssh_failed = 255;
 
 bool says(const PeerEnd& end, std::string_view words) { return end.stderr_tail.find(words) != std::string::npos; }
 
-bool says_not_found(const PeerEnd& end) {
-  constexpr std::array k_words{"not found", "No such file", "Unknown command", "not recognized"};
-  return std::any_of(k_words.begin(), k_words.end(), [&](const char* words) { return says(end, words); });
-}
-
 std::string last_line(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   const std::size_t newline = text.rfind('\n');
   return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
+}
+
+// What tells so itself is there: it found something else missing.
+bool says_not_found(const PeerEnd& end) {
+  constexpr std::array k_words{"not found", "No such file", "Unknown command", "not recognized"};
+  if (last_line(end.stderr_tail).starts_with("nbackup: ")) return false;
+  return std::any_of(k_words.begin(), k_words.end(), [&](const char* words) { return says(end, words); });
 }
 
 // The ssh program's own failures, told apart by OpenSSH's words; they are not translated.

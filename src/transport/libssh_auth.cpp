@@ -49,10 +49,11 @@ std::string login_name(ssh_session session) {
 tl::unexpected<Error> auth_error(ssh_session session, const LibsshOptions& options, int rc) {
   const std::string where = "log in to " + host_and_port(session, options) + " as " + login_name(session);
   if (ssh_is_connected(session) == 0) return session_error(session, Errc::connect, where);
+  if (rc == SSH_AUTH_AGAIN) return fail(Errc::connect_timeout, where + ": no answer");
   if (rc == SSH_AUTH_PARTIAL) {
     return fail(Errc::auth, where + ": the server wants more than a key (" + offered_methods(session) + ")");
   }
-  // A key file that libssh cannot read (a security key's), a server that stopped answering.
+  // A key file that libssh cannot read (a security key's).
   if (rc != SSH_AUTH_DENIED) return session_error(session, Errc::auth, where);
   return fail(Errc::auth, where + ": the server took no key of the agent or of the key files (it offers " +
                               offered_methods(session) + "). See that 'ssh " + options.host.name +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The half of LibsshStream that calls libssh: starting the command, the callbacks, and the owner thread's loop.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ LibsshStream::LibsshStream(LibsshOptions options, SessionPtr session, Fd wake)
     : m_options(std::move(options)),
       m_session(std::move(session)),
       m_wake(std::move(wake)),
+      m_socket(::fcntl(ssh_get_fd(m_session.get()), F_DUPFD_CLOEXEC, 0)),
       m_address(host_and_port(m_session.get(), m_options)),
       m_stderr(m_options.on_stderr) {}
 
@@ -129,6 +131,13 @@ void LibsshStream::install_callbacks() {
 
 // ---- opening ------------------------------------------------------------------------------------------------------
 
+// To a question of the session, which still waits for its answers.
+Status LibsshStream::check_answer(int rc, const std::string& what) {
+  if (rc == SSH_OK) return {};
+  if (rc == SSH_AGAIN) return fail(Errc::connect_timeout, what + ": no answer");
+  return session_error(m_session.get(), Errc::connect, what);
+}
+
 Status LibsshStream::open_channel() {
   const LogScope log(m_options.on_log, m_options.verbosity);
   m_channel.reset(ssh_channel_new(m_session.get()));
@@ -136,10 +145,10 @@ Status LibsshStream::open_channel() {
   if (!m_channel || !m_event) return fail(Errc::internal, "no memory for an ssh channel");
   install_callbacks();
   const auto asked = std::chrono::steady_clock::now();
-  if (ssh_set_channel_callbacks(m_channel.get(), &m_callbacks) != SSH_OK ||
-      ssh_channel_open_session(m_channel.get()) != SSH_OK) {
-    return session_error(m_session.get(), Errc::connect, "open a channel on " + m_address);
+  if (ssh_set_channel_callbacks(m_channel.get(), &m_callbacks) != SSH_OK) {
+    return session_error(m_session.get(), Errc::internal, "open a channel on " + m_address);
   }
+  NB_TRY(check_answer(ssh_channel_open_session(m_channel.get()), "open a channel on " + m_address));
   m_round_trip = std::chrono::steady_clock::now() - asked;
   // libssh holds the request back until a key exchange has ended: the answer came under the new keys.
   m_negotiated = read_negotiated(m_session.get(), m_options);
@@ -149,9 +158,8 @@ Status LibsshStream::open_channel() {
 Status LibsshStream::start() {
   const LogScope log(m_options.on_log, m_options.verbosity);
   const auto asked = std::chrono::steady_clock::now();
-  if (ssh_channel_request_exec(m_channel.get(), m_options.command.c_str()) != SSH_OK) {
-    return session_error(m_session.get(), Errc::connect, "run a command on " + m_address);
-  }
+  NB_TRY(check_answer(ssh_channel_request_exec(m_channel.get(), m_options.command.c_str()),
+                      "run a command on " + m_address));
   // Each answer took a round trip and what the server had to do: the faster one is nearer to the truth.
   m_round_trip = std::min<std::chrono::nanoseconds>(m_round_trip, std::chrono::steady_clock::now() - asked);
   set_window(m_channel.get(), m_round_trip);
@@ -175,7 +183,8 @@ void LibsshStream::own() {
   m_stderr.finish();
   const Lock lock(m_mutex);
   m_owner_done = true;
-  if (!m_remote_closed && !m_failed) m_failed = Error{Errc::connection_lost, 0, m_address};
+  const bool cut_off = !m_remote_closed || m_stalled;  // what libssh had left went with the session
+  if (cut_off && !m_failed) m_failed = Error{Errc::connection_lost, 0, m_address};
   m_readable.notify_all();
   m_writable.notify_all();
   m_ended.notify_all();

@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "transport/fd_stream.hpp"
+#include "transport/tcp_connect.hpp"
 
 namespace nb::transport {
 namespace {
@@ -147,6 +148,22 @@ void keep_alive(int socket) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 6);
 }
 
+// libssh tries a host's first address alone. Without settings that is so, as a ProxyCommand may come before it.
+Status connect_socket(ssh_session session, const LibsshOptions& options, const std::string& what) {
+  const std::string name = setting(options, "hostname");
+  unsigned int port = 22;
+  if (ssh_options_get_port(session, &port) != SSH_OK) return session_error(session, Errc::internal, what);
+  auto connection = connect_tcp(name.empty() ? options.host.name : name, static_cast<std::uint16_t>(port),
+                                connect_timeout(options));
+  if (!connection) return wrap(std::move(connection).error(), what);
+  const socket_t socket = connection->fd.get();
+  if (ssh_options_set(session, SSH_OPTIONS_FD, &socket) != SSH_OK) {
+    return session_error(session, Errc::internal, what);
+  }
+  static_cast<void>(connection->fd.release());  // libssh's from here on
+  return {};
+}
+
 Errc connect_code(std::string_view text) {
   if (text.find("imeout") != std::string_view::npos) return Errc::connect_timeout;
   if (text.find("no match for method") != std::string_view::npos) return Errc::unsupported;
@@ -231,10 +248,13 @@ Result<SessionPtr> configure_session(const LibsshOptions& options) {
 }
 
 Status connect_session(ssh_session session, const LibsshOptions& options) {
-  if (ssh_connect(session) != SSH_OK) {
-    return session_error(session, connect_code(ssh_get_error(session)),
-                         "connect to " + host_and_port(session, options));
-  }
+  const std::string what = "connect to " + host_and_port(session, options);
+  if (options.settings) NB_TRY(connect_socket(session, options, what));
+  Status connected;
+  if (ssh_connect(session) != SSH_OK) connected = session_error(session, connect_code(ssh_get_error(session)), what);
+  // As if it had connected by itself: the connection is libssh's to close. That says "invalid" of the null.
+  static_cast<void>(ssh_options_set(session, SSH_OPTIONS_FD, nullptr));
+  NB_TRY(connected);
   // libssh does not: a program that we start later would keep the connection open behind our back.
   if (::fcntl(ssh_get_fd(session), F_SETFD, FD_CLOEXEC) != 0) return fail_errno("fcntl");
   keep_alive(ssh_get_fd(session));

@@ -2,6 +2,8 @@
 // The callers' half of LibsshStream, which only touches what the mutex guards, and the factory.
 #include "transport/libssh_stream.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -120,6 +122,8 @@ Status LibsshStream::finish_writing() {
 void LibsshStream::close_now() {
   const Lock lock(m_mutex);
   m_closed = true;
+  // libssh's sends wait as long as the peer takes nothing.
+  if (!m_owner_done) static_cast<void>(::shutdown(m_socket.get(), SHUT_RDWR));
   wake_owner();
   m_readable.notify_all();
   m_writable.notify_all();
@@ -141,7 +145,8 @@ Result<std::unique_ptr<LibsshByteStream>> open_libssh_stream(LibsshOptions optio
   auto stream = std::make_unique<LibsshStream>(options, std::move(logged_in.session), std::move(wake));
   const Status opened = stream->open_channel();
   const bool switched = logged_in.allowed != ssh::Security::encrypted;
-  if (!opened && switched) return open_encrypted(std::move(options), opened.error());
+  const bool refused = !opened && opened.error().code != Errc::connect_timeout;
+  if (refused && switched) return open_encrypted(std::move(options), opened.error());
   NB_TRY(opened);
   NB_TRY(ssh::check_allowed(stream->negotiated(), logged_in.allowed));
   const std::string shortfall = ssh::shortfall(stream->negotiated(), logged_in.allowed);

@@ -70,6 +70,8 @@ class LibsshStream final : public LibsshByteStream {
   bool wait_until_writable(Lock& lock);
   void wake_owner();
 
+  Status check_answer(int rc, const std::string& what);
+
   // Owner's side.
   void own();
   void run_loop();
@@ -99,6 +101,7 @@ class LibsshStream final : public LibsshByteStream {
   std::unique_ptr<ssh_event_struct, EventDeleter> m_event;
   ssh_channel_callbacks_struct m_callbacks{};
   Fd m_wake;
+  Fd m_socket;  // the session's own, a second time: to end what the owner is doing inside of libssh
   ssh::Negotiated m_negotiated;
   std::string m_address;
   std::chrono::nanoseconds m_round_trip{0};  // at most: of the fastest answer so far

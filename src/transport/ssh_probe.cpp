@@ -2,18 +2,12 @@
 // Versions: RFC 4253 section 4.2; packets before any key exchange: section 6, without a MAC.
 #include "transport/ssh_probe.hpp"
 
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <array>
-#include <cerrno>
-#include <memory>
 
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "transport/fd_stream.hpp"
-#include "transport/poll_wait.hpp"
+#include "transport/tcp_connect.hpp"
 
 namespace nb::transport {
 namespace {
@@ -21,47 +15,6 @@ namespace {
 constexpr std::size_t k_max_line_bytes = 255;  // of a version line
 constexpr int k_max_lines_before = 50;         // a server may say something else first
 constexpr std::size_t k_packet_head_bytes = 5;
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Result<Addresses> look_up(const ProbeOptions& options) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int failed = ::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &list);
-  if (failed != 0) return fail(Errc::connect, options.address + ": " + ::gai_strerror(failed));
-  return Addresses(list);
-}
-
-Status finish_connecting(int fd, Deadline deadline) {
-  NB_TRY_ASSIGN(const Wake wake, wait_for(fd, POLLOUT, -1, deadline));
-  if (wake == Wake::timed_out) return fail(Errc::connect_timeout, "connect");
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return fail_errno("getsockopt");
-  return error == 0 ? Status() : fail(Errc::connect, "connect", error);
-}
-
-Result<Fd> connect_to(const addrinfo& address, Deadline deadline) {
-  Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return fail_errno("socket");
-  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
-  if (errno != EINPROGRESS) return fail(Errc::connect, "connect", errno);
-  NB_TRY(finish_connecting(fd.get(), deadline));
-  return fd;
-}
-
-Result<Fd> connect_to_any(const ProbeOptions& options, const addrinfo* list, Deadline deadline) {
-  Result<Fd> fd = fail(Errc::connect, "no address");
-  for (const addrinfo* address = list; address != nullptr && !fd; address = address->ai_next) {
-    fd = connect_to(*address, deadline);
-  }
-  if (!fd) return wrap(std::move(fd).error(), options.address + " port " + std::to_string(options.port));
-  return fd;
-}
 
 class Reader {
  public:
@@ -118,13 +71,11 @@ Result<ssh::ServerAlgorithms> read_algorithms(Reader& in) {
 
 }  // namespace
 
-Result<ServerOffer> probe_server(const ProbeOptions& options, const Clock& clock) {
-  NB_TRY_ASSIGN(const Addresses addresses, look_up(options));
-  const SteadyTime begin = clock.steady();
-  NB_TRY_ASSIGN(Fd fd, connect_to_any(options, addresses.get(), deadline_after(options.limit)));
+Result<ServerOffer> probe_server(const ProbeOptions& options) {
+  NB_TRY_ASSIGN(TcpConnection connection, connect_tcp(options.address, options.port, options.limit));
   ServerOffer offer;
-  offer.tcp_connect = std::chrono::duration_cast<std::chrono::microseconds>(clock.steady() - begin);
-  NB_TRY_ASSIGN(const auto stream, open_socket_stream(std::move(fd)));
+  offer.tcp_connect = connection.took;
+  NB_TRY_ASSIGN(const auto stream, open_socket_stream(std::move(connection.fd)));
   NB_TRY(stream->write(as_bytes(std::string("SSH-2.0-nbackup_") + k_version + "\r\n")));
   Reader in(*stream, options.limit);
   NB_TRY_ASSIGN(offer.version, read_version(in));

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/clock.hpp"
 #include "ssh/kexinit.hpp"
 
 namespace nb::transport {
@@ -22,10 +21,10 @@ struct ServerOffer {
 struct ProbeOptions {
   std::string address;  // name or number, as the configuration resolves it (`ssh -G`: hostname)
   std::uint16_t port = 22;
-  std::chrono::milliseconds limit{10000};  // for connecting, and for each wait after it
+  std::chrono::milliseconds limit{10000};  // for each address, and for each wait after it
 };
 
 // Errc::connect or connect_timeout where there is no connection, Errc::protocol where what answers is no SSH server.
-Result<ServerOffer> probe_server(const ProbeOptions& options, const Clock& clock);
+Result<ServerOffer> probe_server(const ProbeOptions& options);
 
 }  // namespace nb::transport

@@ -260,6 +260,25 @@ class Behaviour(Case):
         sshd.close()
         self.run_code(opt.CONNECT, "push", *options, f"{self.source}/", f"nbtest:{self.sink}")
 
+    def test_a_name_with_addresses_that_refuse(self) -> None:
+        """As where a host has an IPv6 address that its sshd does not listen at."""
+        if os.geteuid() != 0:
+            self.skipTest("/etc/hosts of its own needs root")
+        self._small()
+        sshd = self.world.sshd
+        hosts, known, config = (self.dir / name for name in ("hosts", "known", "config"))
+        hosts.write_text("127.0.0.3 manifold\n::1 manifold\n127.0.0.1 manifold\n127.0.0.2 manifold\n")
+        known.write_text((sshd.dir / "known_hosts").read_text().replace("127.0.0.1", "manifold"))
+        config.write_text(f"Host nbtest\n  HostName manifold\n  UserKnownHostsFile {known}\n" +
+                          sshd.config.read_text())
+        command = [BINARY, "push", "--remote-path", BINARY, "--ssh-config", config, f"{self.source}/",
+                   f"nbtest:{self.sink}"]
+        mount = f'mount --bind {hosts} /etc/hosts && exec "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", mount, "sh", *command], env=self.world.env(),
+                              capture_output=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same_tree(self.source, self.sink)
+
     def test_interrupt_while_connecting(self) -> None:
         """A host that takes the connection and says nothing: Ctrl-C need not wait for the time limit."""
         (self.dir / "src").mkdir()

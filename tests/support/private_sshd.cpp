@@ -77,6 +77,13 @@ void kill_tree_below(pid_t pid) {
   }
 }
 
+void signal_tree_below(pid_t pid, int signal) {
+  for (const pid_t child : children_of(pid)) {
+    ::kill(child, signal);
+    signal_tree_below(child, signal);
+  }
+}
+
 }  // namespace
 
 void write_text_file(const std::string& path, const std::string& text) {
@@ -154,6 +161,8 @@ PrivateSshd::~PrivateSshd() {
 }
 
 void PrivateSshd::kill_connections() const { kill_tree_below(m_pid); }
+
+void PrivateSshd::stop_connections() const { signal_tree_below(m_pid, SIGSTOP); }
 
 std::string PrivateSshd::known_hosts_line(const std::string& public_key_file) const {
   const std::string file = public_key_file.empty() ? m_dir.path("host_key.pub") : public_key_file;

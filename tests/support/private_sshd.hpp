@@ -45,6 +45,8 @@ class PrivateSshd {
   void authorize(const std::string& public_key_file) const;
   // SIGKILL to every process of every connection, as when the machine dies.
   void kill_connections() const;
+  // SIGSTOP to them, as when the machine hangs. kill_connections() ends them all the same.
+  void stop_connections() const;
 
  private:
   PrivateSshd() = default;

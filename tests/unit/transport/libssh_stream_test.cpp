@@ -3,12 +3,14 @@
 #include "transport/libssh_stream.hpp"
 #include "transport/libssh_stream_impl.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -445,6 +447,40 @@ TEST_CASE("a connection that dies mid-way is connection_lost on both sides", "[t
   CHECK(written.error().code == Errc::connection_lost);
   CHECK((*stream)->finish_writing().error().code == Errc::connection_lost);
   CHECK_FALSE((*stream)->wait_end(20s).ended());
+}
+
+TEST_CASE("a server that hangs holds nobody up", "[transport]") {
+  auto server = PrivateSshd::start();
+  REQUIRE(server.has_value());
+  LibsshOptions options = libssh_options(**server, "cat");
+  options.write_inactivity = 500ms;
+  auto stream = open_libssh_stream(std::move(options));
+  REQUIRE(stream.has_value());
+  (*server)->stop_connections();
+  const Status written = (*stream)->write(Bytes(64 << 20));
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().code == Errc::timeout);
+  auto closed = std::async(std::launch::async, [&] { stream->reset(); });
+  const bool in_time = closed.wait_for(30s) == std::future_status::ready;
+  (*server)->kill_connections();  // or the test would hang with it
+  CHECK(in_time);
+}
+
+TEST_CASE("a login without an answer is connect_timeout", "[transport]") {
+  if (::geteuid() != 0) {
+    WARN("sshd runs such a command for root only");
+    return;
+  }
+  // sshd reads a fifo that nobody writes to, until it is killed.
+  const TempDir dir;
+  REQUIRE(::mkfifo(dir.path("fifo").c_str(), 0666) == 0);
+  REQUIRE(::chmod(dir.path("").c_str(), 0755) == 0);
+  auto server = PrivateSshd::start("AuthorizedKeysCommand /bin/cat " + dir.path("fifo") +
+                                   "\nAuthorizedKeysCommandUser root\nAuthorizedKeysFile none\n");
+  REQUIRE(server.has_value());
+  LibsshOptions options = libssh_options(**server, "cat");
+  options.connect_timeout = 1s;
+  CHECK(refused(std::move(options)).code == Errc::connect_timeout);
 }
 
 TEST_CASE("log lines of libssh go to the callback", "[transport]") {

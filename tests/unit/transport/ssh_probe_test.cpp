@@ -34,7 +34,7 @@ Result<ServerOffer> probe(std::uint16_t port) {
   ProbeOptions options;
   options.address = "127.0.0.1";
   options.port = port;
-  return probe_server(options, SystemClock());
+  return probe_server(options);
 }
 
 Errc refusal(const std::string& said) {
@@ -78,7 +78,7 @@ TEST_CASE("nobody there is an error of the connection", "[transport]") {
   ProbeOptions options;
   options.address = "127.0.0.1";
   options.port = 1;
-  const auto offer = probe_server(options, SystemClock());
+  const auto offer = probe_server(options);
   REQUIRE_FALSE(offer);
   CHECK(offer.error().code == Errc::connect);
 }
