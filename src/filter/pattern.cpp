@@ -47,6 +47,12 @@ struct Pattern::Parts {
     return wide ? Scope::any_component : Scope::last_components;
   }
 
+  [[nodiscard]] Exact exact() const {
+    if (wild) return Exact::no;
+    if (slashes == 0) return Exact::name;
+    return anchored ? Exact::path : Exact::no;
+  }
+
   std::string_view body;
   std::size_t slashes = 0;  // a leading one included
   bool directories_only = false;
@@ -60,7 +66,9 @@ struct Pattern::Parts {
 Pattern::Pattern(std::string_view text) : Pattern(Parts(text)) {}
 
 Pattern::Pattern(const Parts& parts)
-    : m_scope(parts.scope()),
+    : m_exact(parts.exact()),
+      m_exact_text(m_exact == Exact::no ? std::string_view() : parts.body),
+      m_scope(parts.scope()),
       m_components(parts.slashes + 1),
       m_directories_only(parts.directories_only),
       m_slash_before(parts.wide_first),

@@ -3,6 +3,7 @@
 // "PATTERN MATCHING RULES" and "ANCHORING INCLUDE/EXCLUDE PATTERNS".
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/rel_path.hpp"
@@ -19,6 +20,12 @@ class Pattern {
   // `path` is below the transfer's root and not the root itself, which no pattern matches.
   [[nodiscard]] bool matches(const RelPath& path, fs::FileType type) const;
 
+  // A pattern without wildcards that is anchored, or has no slash, matches nothing but one path, or one name.
+  enum class Exact : std::uint8_t { no, path, name };
+  [[nodiscard]] Exact exact() const { return m_exact; }
+  // That path (RelPath::str()) or name; empty for all others.
+  [[nodiscard]] const std::string& exact_text() const { return m_exact_text; }
+
  private:
   enum class Scope : std::uint8_t {
     name,             // the last component
@@ -29,6 +36,8 @@ class Pattern {
   struct Parts;
   explicit Pattern(const Parts& parts);
 
+  Exact m_exact;
+  std::string m_exact_text;
   Scope m_scope;
   std::size_t m_components;      // with last_components
   bool m_directories_only;

@@ -56,14 +56,20 @@ Status Rules::add_pattern(std::string_view rule, std::string_view pattern, Verdi
   if (pattern.empty()) return bad_rule(rule, "pattern missing");
   if (pattern.size() > k_max_pattern_bytes) return bad_rule(rule, "pattern too long");
   if (pattern.find('\0') != std::string_view::npos) return bad_rule(rule, "NUL byte in pattern");
-  m_rules.push_back({verdict, std::string(pattern), Pattern(pattern)});
+  Rule& added = m_rules.emplace_back(Rule{verdict, std::string(pattern), Pattern(pattern)});
+  Places* places = &m_others;
+  if (added.pattern.exact() == Pattern::Exact::path) places = &m_by_path[added.pattern.exact_text()];
+  if (added.pattern.exact() == Pattern::Exact::name) places = &m_by_name[added.pattern.exact_text()];
+  places->push_back(m_rules.size() - 1);
   return {};
 }
+
+void Rules::clear() { *this = Rules(); }
 
 Status Rules::add(std::string_view rule, Verdict bare) {
   if (rule.empty()) return {};
   if (rule == "!") {
-    m_rules.clear();
+    clear();
     return {};
   }
   if (rule.starts_with("- ")) return add_pattern(rule, rule.substr(2), Verdict::exclude);
@@ -73,7 +79,7 @@ Status Rules::add(std::string_view rule, Verdict bare) {
 
 Status Rules::add_filter(std::string_view rule) {
   if (rule == "!" || rule == "clear") {
-    m_rules.clear();
+    clear();
     return {};
   }
   if (const auto pattern = after_kind(rule, "-", "exclude")) return add_pattern(rule, *pattern, Verdict::exclude);
@@ -95,11 +101,21 @@ Status Rules::add_file(std::string_view content, Verdict bare) {
   return {};
 }
 
+const Rules::Places& Rules::places(const Index& index, std::string_view text) {
+  static const Places none;
+  const auto found = index.find(text);
+  return found == index.end() ? none : found->second;
+}
+
 Verdict Rules::check(const RelPath& path, fs::FileType type) const {
-  for (const Rule& rule : m_rules) {
-    if (rule.pattern.matches(path, type)) return rule.verdict;
+  std::size_t first = m_rules.size();
+  for (const Places* candidates : {&places(m_by_path, path.str()), &places(m_by_name, path.name()), &m_others}) {
+    for (const std::size_t place : *candidates) {
+      if (place >= first) break;
+      if (m_rules[place].pattern.matches(path, type)) first = place;
+    }
   }
-  return Verdict::include;
+  return first < m_rules.size() ? m_rules[first].verdict : Verdict::include;
 }
 
 std::vector<std::string> Rules::encoded() const {

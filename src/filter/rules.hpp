@@ -4,8 +4,10 @@
 // Merge files, sides and modifiers are refused by name.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -43,9 +45,22 @@ class Rules {
     std::string text;  // the pattern as given
     Pattern pattern;
   };
+  // Rules by their place in the list. Long lists are mostly of exact paths: those are looked up, not tried.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Places = std::vector<std::size_t>;
+  using Index = std::unordered_map<std::string, Places, Hash, std::equal_to<>>;
+
   Status add_pattern(std::string_view rule, std::string_view pattern, Verdict verdict);
+  void clear();
+  static const Places& places(const Index& index, std::string_view text);
 
   std::vector<Rule> m_rules;
+  Index m_by_path;
+  Index m_by_name;
+  Places m_others;
 };
 
 }  // namespace nb::filter

@@ -96,6 +96,24 @@ TEST_CASE("rules: the first match decides, the root is always in", "[filter]") {
   CHECK(Rules().check(path("x"), k_file) == Verdict::include);
 }
 
+TEST_CASE("rules: exact paths and names keep their place among the others", "[filter]") {
+  Rules rules;
+  for (const char* rule : {"- /a/b/", "+ /a/b", "- *.o", "+ /x.o", "+ name", "- /deep/name", "- nam?", "- /a/*"}) {
+    REQUIRE(rules.add_filter(rule));
+  }
+  const auto is_in = [&](const char* path, fs::FileType type = fs::FileType::regular) {
+    return rules.check(RelPath::parse(path).value(), type) == Verdict::include;
+  };
+  CHECK_FALSE(is_in("a/b", fs::FileType::directory));
+  CHECK(is_in("a/b"));
+  CHECK_FALSE(is_in("a/c"));
+  CHECK_FALSE(is_in("x.o"));
+  CHECK(is_in("name"));
+  CHECK(is_in("deep/name"));
+  CHECK_FALSE(is_in("deep/nams"));
+  CHECK(is_in("b"));
+}
+
 TEST_CASE("rules: prefixes, bare patterns and clearing", "[filter]") {
   Rules rules;
   REQUIRE(rules.add("x", Verdict::include));
