@@ -19,6 +19,9 @@ constexpr std::array<std::string_view, 15> k_names{
     "NBACKUP_SECONDS", "NBACKUP_EXIT_CODE",  "NBACKUP_ERROR",          "NBACKUP_SUMMARY",     "NBACKUP_PROBLEMS",
     "NBACKUP_FILES",   "NBACKUP_GENERATION", "NBACKUP_BYTES_RECEIVED", "NBACKUP_BYTES",       "NBACKUP_BYTES_SENT"};
 
+// execve(2) takes no more than 128 KiB in a variable.
+constexpr std::size_t k_max_sources_bytes = std::size_t{64} << 10;
+
 bool is_own(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
@@ -60,6 +63,16 @@ std::vector<std::string> source_list(const Settings& settings) {
   return {settings.arguments.begin(), settings.arguments.end() - (settings.arguments.empty() ? 0 : 1)};
 }
 
+// As many of the lines as a variable takes.
+std::string cut_to_fit(std::string lines) {
+  if (lines.size() <= k_max_sources_bytes) return lines;
+  const std::size_t end = lines.rfind('\n', k_max_sources_bytes);
+  const std::size_t kept = end == std::string::npos ? 0 : end + 1;
+  const auto more = std::count(lines.begin() + static_cast<std::ptrdiff_t>(kept), lines.end(), '\n') + 1;
+  lines.resize(kept);
+  return lines + fmt::format("({} more)", more);
+}
+
 }  // namespace
 
 std::string destination_of(const Settings& settings) {
@@ -67,9 +80,7 @@ std::string destination_of(const Settings& settings) {
 }
 
 std::string sources_of(const Settings& settings) {
-  std::string text;
-  for (const std::string& each : source_list(settings)) text += (text.empty() ? "" : "\n") + each;
-  return text;
+  return fmt::format("{}", fmt::join(source_list(settings), "\n"));
 }
 
 std::vector<std::string> hook_environment(const Settings& settings, std::string_view hook, const Finished* finished,
@@ -77,7 +88,7 @@ std::vector<std::string> hook_environment(const Settings& settings, std::string_
   Variables variables(std::move(inherited));
   variables.set("HOOK", hook);
   variables.set("COMMAND", command_row(settings.command).name);
-  variables.set_if("SOURCE", sources_of(settings));
+  variables.set_if("SOURCE", cut_to_fit(sources_of(settings)));
   variables.set_if("DESTINATION", destination_of(settings));
   if (settings.has(wire::k_flag_dry_run)) variables.set("DRY_RUN", std::uint64_t{1});
   if (finished != nullptr) add_end(*finished, variables);

@@ -150,12 +150,6 @@ int Transfer::exit_code(const Result<session::RunReport>& result) {
   return result ? result->exit_code : exit_code_of(result.error().code);
 }
 
-int run_plain_transfer(const Settings& settings, Clock& clock) {
-  auto transfer = Transfer::prepare(settings, clock);
-  if (!transfer) return report_early_error(settings, transfer.error());
-  return Transfer::exit_code((*transfer)->run());
-}
-
 int report_early_error(const Settings& settings, const Error& error) {
   const int code = exit_code_of(error.code);
   if (settings.json) JsonReporter(stdout, JsonProgress::off).on_error(error, code);

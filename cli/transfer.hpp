@@ -51,9 +51,6 @@ class Transfer {
   std::optional<transport::RemoteLink> m_link;
 };
 
-// Prepares and runs without more; reports an error of the preparation too.
-int run_plain_transfer(const Settings& settings, Clock& clock);
-
 // Tells an error that came before there were reporters, in the form the settings ask for; returns its exit code.
 int report_early_error(const Settings& settings, const Error& error);
 

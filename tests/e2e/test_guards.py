@@ -124,9 +124,10 @@ class Guards(Pushed):
         before = tree.snapshot(self.source)
         for source, path in ((f"{self.source}/", "deep/pool"), (f"{link}/.", "deep/pool"),
                              (str(self.source), f"{self.source.name}/deep/pool")):
-            outcome = self.run_code(opt.PATH, "push", source, pool)
-            self.assertIn(f"--exclude=/{path}".encode(), outcome.stderr, outcome.text)
-            self.assert_same_tree(before, self.source)
+            for command in ("push", "pull"):
+                outcome = self.run_code(opt.PATH, command, source, pool)
+                self.assertIn(f"--exclude=/{path}".encode(), outcome.stderr, outcome.text)
+                self.assert_same_tree(before, self.source)
         for _ in range(2):
             self.run_ok("push", "--exclude=/deep/pool", f"{self.source}/", pool)
         self.assertNotIn(b"deep/pool", tree.snapshot(pool))

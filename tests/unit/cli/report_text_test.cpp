@@ -32,6 +32,18 @@ TEST_CASE("a hook gets the arguments as they were written, and nothing of an out
                                                 "NBACKUP_DESTINATION=h:/p"});
 }
 
+TEST_CASE("a hook is started however many sources there are", "[cli]") {
+  Settings settings;
+  settings.arguments = std::vector<std::string>(3000, std::string(99, 's'));
+  settings.arguments.emplace_back("/pool");
+  const auto environment = hook_environment(settings, "before", nullptr, {});
+  const auto source = std::find_if(environment.begin(), environment.end(),
+                                   [](const std::string& each) { return each.starts_with("NBACKUP_SOURCE="); });
+  REQUIRE(source != environment.end());
+  CHECK(source->size() < 70'000);
+  CHECK(source->ends_with("s\n(2345 more)"));  // 655 lines of 100 bytes are less than 64 KiB
+}
+
 TEST_CASE("a hook after a run gets its figures, as far as there are any", "[cli]") {
   Outcome outcome;
   outcome.error = "cannot connect";
