@@ -27,8 +27,8 @@ _ran: set[str] = set()
 
 
 def plan(scenario: Scenario, name: str) -> list[tuple[str, str, int]]:
-    """(end, failpoint, pass) to die at: all of them, or each failpoint once and a seeded sample of the rest. Without
-    privileges, where the same code runs a second time, a sample of all."""
+    """(end, failpoint, pass) to die at: all of them, or each failpoint in the first scenario that passes it, and a seeded
+    sample of the rest. Without privileges, where the same code runs a second time, a sample of all."""
     every = [(end, point, count) for end in ENDS for point in sorted(scenario.hits[end]) for count in COUNTS]
     if FULL:
         return every
@@ -37,9 +37,11 @@ def plan(scenario: Scenario, name: str) -> list[tuple[str, str, int]]:
         first = [case for case in every if case[2] == 1]
         return [case for case in first if case[1].startswith("session.reader.")] + rng.sample(first, 10)
     if scenario.user:
-        return rng.sample(every, min(len(every), 24))
+        return rng.sample(every, min(len(every), 12))
+    fresh = [case for case in every if case[2] == 1 and case[1] not in _passed]
+    again = [case for case in every if case[2] == 1 and case[1] in _passed]
     rest = [case for case in every if case[2] > 1]
-    return [case for case in every if case[2] == 1] + rng.sample(rest, min(len(rest), 6))
+    return fresh + rng.sample(again, len(again) // 2) + rng.sample(rest, min(len(rest), 6))
 
 
 class Matrix(Case):
@@ -384,7 +386,7 @@ class Killed(Case):
         self.scenario.probe()
         whole = time.monotonic() - begin
         rng = random.Random(9)
-        for number in range(150 if FULL else 16):
+        for number in range(150 if FULL else 8):
             end = ENDS[number % 2]
             delay = rng.uniform(0, whole)
             with self.subTest(end=end, number=number, delay=delay):
