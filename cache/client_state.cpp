@@ -139,4 +139,18 @@ bool ClientState::forget(const std::string& destination) {
   return removed;
 }
 
+void ClientState::forget_source(const std::string& destination, const std::string& source) {
+  m_store->with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const char* table : {"mounts", "known_sets"}) {
+      SQLite::Statement remove(database, std::string("DELETE FROM ") + table + " WHERE destination = ? AND source = ?");
+      remove.bind(1, destination);
+      remove.bind(2, source);
+      remove.exec();
+    }
+    transaction.commit();
+  });
+}
+
 }  // namespace nb::cache

@@ -51,6 +51,8 @@ class ClientState {
   std::vector<KnownSet> list_sets();
   // Removes everything about a destination; whether there was anything.
   bool forget(const std::string& destination);
+  // The row of this destination and source, with its mount points.
+  void forget_source(const std::string& destination, const std::string& source);
 
  private:
   std::shared_ptr<Store> m_store;

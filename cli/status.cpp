@@ -34,9 +34,20 @@ void print_rows(const Settings& settings, const std::vector<StatusRow>& rows) {
   }
 }
 
-Status forget(const std::optional<std::string>& destination, cache::ClientState& memory) {
+// With a limit of age only the sources that are older: those that are not pushed any more, beside others that are.
+Status forget(const Settings& settings, const std::optional<std::string>& destination, cache::ClientState& memory,
+              Clock& clock) {
   if (!destination) return fail(Errc::usage, "--forget needs a destination");
-  if (!memory.forget(*destination)) return fail(Errc::path, "this client has never pushed to " + *destination);
+  std::vector<cache::KnownSet> sets = memory.list_sets();
+  keep_only(*destination, sets);
+  if (sets.empty()) return fail(Errc::path, "this client has never pushed to " + *destination);
+  auto rows = status_rows(std::move(sets), clock.wall(), settings.max_age);
+  const auto fresh = std::stable_partition(rows.begin(), rows.end(), [](const StatusRow& row) { return row.stale; });
+  if (fresh == rows.end() || !settings.max_age) {
+    memory.forget(*destination);
+    return {};
+  }
+  std::for_each(rows.begin(), fresh, [&](const StatusRow& row) { memory.forget_source(*destination, row.set.source); });
   return {};
 }
 
@@ -71,7 +82,7 @@ Status status(const Settings& settings, Clock& clock) {
     const auto known = known_destination(memory.list_sets(), settings.arguments.front(), *destination);
     if (known) destination = *known;
   }
-  return settings.forget ? forget(destination, memory) : show(settings, destination, memory, reports, clock);
+  return settings.forget ? forget(settings, destination, memory, clock) : show(settings, destination, memory, reports, clock);
 }
 
 }  // namespace

@@ -94,6 +94,21 @@ TEST_CASE("a failed push keeps what the last good one left, and makes no row of 
   CHECK(found->generation == 7);
 }
 
+TEST_CASE("one source of a destination is forgotten, the others stay", "[cache]") {
+  const TempDirectory temp;
+  Warnings warnings;
+  const auto state = open_state(temp.file("cache.db"), warnings.sink());
+  state->record_push(sample("h:/p", "/data", std::byte{1}), {"/data/m"});
+  state->record_push(sample("h:/p", "/data\n/home", std::byte{1}), {"/data/m"});
+  state->record_push(sample("h:/q", "/data", std::byte{2}), {"/data/m"});
+  state->forget_source("h:/p", "/data");
+  REQUIRE(state->list_sets().size() == 2);
+  CHECK(state->list_sets().front().source == "/data\n/home");
+  CHECK(state->find_mounts("h:/p", "/data").empty());
+  CHECK(state->find_mounts("h:/p", "/data\n/home").size() == 1);
+  CHECK(state->find_mounts("h:/q", "/data").size() == 1);
+}
+
 TEST_CASE("forget removes a destination with its mounts", "[cache]") {
   const TempDirectory temp;
   Warnings warnings;
