@@ -26,10 +26,11 @@ std::string last_line(std::string_view text) {
   return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
 }
 
-// What tells so itself is there: it found something else missing.
+// What tells so itself is there: it found something else missing. But csh begins with the name too.
 bool says_not_found(const PeerEnd& end) {
   constexpr std::array k_words{"not found", "No such file", "Unknown command", "not recognized"};
-  if (last_line(end.stderr_tail).starts_with("nbackup: ")) return false;
+  const std::string line = last_line(end.stderr_tail);
+  if (line.starts_with("nbackup: ") && line != "nbackup: Command not found.") return false;
   return std::any_of(k_words.begin(), k_words.end(), [&](const char* words) { return says(end, words); });
 }
 

@@ -183,6 +183,7 @@ void LibsshStream::own() {
   m_stderr.finish();
   const Lock lock(m_mutex);
   m_owner_done = true;
+  m_socket.reset();
   const bool cut_off = !m_remote_closed || m_stalled;  // what libssh had left went with the session
   if (cut_off && !m_failed) m_failed = Error{Errc::connection_lost, 0, m_address};
   m_readable.notify_all();

@@ -253,7 +253,7 @@ Status connect_session(ssh_session session, const LibsshOptions& options) {
   Status connected;
   if (ssh_connect(session) != SSH_OK) connected = session_error(session, connect_code(ssh_get_error(session)), what);
   // As if it had connected by itself: the connection is libssh's to close. That says "invalid" of the null.
-  static_cast<void>(ssh_options_set(session, SSH_OPTIONS_FD, nullptr));
+  if (options.settings) static_cast<void>(ssh_options_set(session, SSH_OPTIONS_FD, nullptr));
   NB_TRY(connected);
   // libssh does not: a program that we start later would keep the connection open behind our back.
   if (::fcntl(ssh_get_fd(session), F_SETFD, FD_CLOEXEC) != 0) return fail_errno("fcntl");

@@ -62,6 +62,8 @@ class LibsshStream final : public LibsshByteStream {
   using Lock = std::unique_lock<std::mutex>;
   enum class Pumped : std::uint8_t { nothing, something };
 
+  Status check_answer(int rc, const std::string& what);
+
   // Callers' side; all with the lock held.
   [[nodiscard]] bool at_eof() const { return m_remote_eof && !m_stalled && m_in.empty(); }
   [[nodiscard]] bool readable() const { return !m_in.empty() || m_closed || m_failed || at_eof(); }
@@ -69,8 +71,6 @@ class LibsshStream final : public LibsshByteStream {
   [[nodiscard]] Status write_state() const;
   bool wait_until_writable(Lock& lock);
   void wake_owner();
-
-  Status check_answer(int rc, const std::string& what);
 
   // Owner's side.
   void own();

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "transport/poll_wait.hpp"
 
@@ -40,7 +41,7 @@ Status finish_connecting(int fd, Deadline deadline) {
 
 Result<Fd> connect_to(const addrinfo& address, Deadline deadline) {
   Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return fail_errno("socket");
+  if (!fd.valid()) return fail(Errc::connect, "socket", errno);  // a kernel without IPv6
   const int on = 1;
   // A speed-up only.
   static_cast<void>(::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
@@ -54,15 +55,16 @@ Result<Fd> connect_to(const addrinfo& address, Deadline deadline) {
 
 Result<TcpConnection> connect_tcp(const std::string& host, std::uint16_t port, std::chrono::milliseconds limit) {
   NB_TRY_ASSIGN(const Addresses addresses, look_up(host, port));
-  Error last{Errc::connect, 0, "no address"};
+  std::optional<Error> why;
   for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
     const auto begin = std::chrono::steady_clock::now();
     auto fd = connect_to(*address, deadline_after(limit, begin));
     const auto took = std::chrono::steady_clock::now() - begin;
     if (fd) return TcpConnection{std::move(*fd), std::chrono::duration_cast<std::chrono::microseconds>(took)};
-    last = std::move(fd).error();
+    // Of several the first tells, but one that does not answer: the others are mostly those that this network has not.
+    if (!why || fd.error().code == Errc::connect_timeout) why = std::move(fd).error();
   }
-  return wrap(std::move(last), host + " port " + std::to_string(port));
+  return wrap(why.value_or(Error{Errc::connect, 0, "no address"}), host + " port " + std::to_string(port));
 }
 
 }  // namespace nb::transport

@@ -17,7 +17,7 @@ struct TcpConnection {
 };
 
 // `host` is a name or a number. Waits `limit` for each address; looking the name up takes what the resolver takes.
-// Errc::connect or connect_timeout, with what the last address came to.
+// Errc::connect or connect_timeout, with what the first address came to, or one that did not answer.
 Result<TcpConnection> connect_tcp(const std::string& host, std::uint16_t port, std::chrono::milliseconds limit);
 
 }  // namespace nb::transport

@@ -52,6 +52,7 @@ TEST_CASE("a host without nbackup is recognised", "[cli]") {
   CHECK(code_of({127, "", ""}, k_over_ssh) == Errc::remote_missing);
   CHECK(code_of({126, "", "Permission denied"}, k_over_ssh) == Errc::remote_missing);
   CHECK(code_of({1, "", "sh: nbackup: not found"}, k_over_libssh) == Errc::remote_missing);
+  CHECK(code_of({1, "", "nbackup: Command not found.\n"}, k_over_libssh) == Errc::remote_missing);
   const PeerEnd says_so_itself{24, "", "nbackup: /srv: No such file or directory\n"};
   CHECK_FALSE(explain_early_end(says_so_itself, k_over_libssh));
 }
