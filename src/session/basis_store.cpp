@@ -95,7 +95,10 @@ std::unique_ptr<fs::File> BasisStore::open(const BasisFile& basis) {
 
 bool BasisStore::is_unchanged(const BasisFile& basis, const fs::File& file) {
   const auto now = file.stat();
-  return now && fs::is_same_state(*now, basis.stat);
+  if (!now) return false;
+  // Nobody else writes to a slot; but the other names that it had in an adopted tree go, which moves its ctime.
+  const bool is_ours = basis.slot.has_value();
+  return is_ours ? txn::ident_of(*now) == txn::ident_of(basis.stat) : fs::is_same_state(*now, basis.stat);
 }
 
 const delta::BlockSignature* BasisStore::trusted(const BasisFile& basis, std::uint64_t block) {

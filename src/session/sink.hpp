@@ -159,7 +159,7 @@ class Sink {
   Result<std::optional<txn::StagedRecord>> find_whole(const ExpectedFile& file);
   Result<bool> take_staged(const ExpectedFile& file, const txn::StagedRecord& record);
   Result<std::optional<hash::Digest>> read_staged(fs::File& file, std::uint64_t size);
-  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Result<bool> keep_adopted(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& here);
   Result<bool> is_as_staged(fs::Directory& parent, const wire::Entry& entry, const txn::StagedRecord& record);
   Status expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file);
   RelPath stand_in(const RelPath& leader, const RelPath& path);
@@ -224,7 +224,7 @@ class Sink {
   Status offer_basis(const wire::Entry& entry, const fs::Stat* present, ExpectedFile& file);
   struct Begun {
     std::optional<BasisFile> file;
-    std::ptrdiff_t times = 0;  // that the wanted content was begun and came to no end
+    unsigned times = 0;  // that the wanted content was begun and came to no end
   };
   Result<Begun> find_begun(const RelPath& path, const wire::Entry& entry);
   void drop_begun(const BasisFile& file);

@@ -12,11 +12,20 @@ namespace {
 
 // From this size on a file that is cut off is worth going on with.
 constexpr std::uint64_t k_resumable_bytes = std::uint64_t{1} << 20;
-constexpr std::ptrdiff_t k_most_halvings = 62;
+constexpr std::size_t k_most_halvings = 62;
 
 // Of the content that is wanted; else it tells of one that the path had earlier.
 bool is_record_of(const txn::StagedRecord& record, const wire::Entry& entry) {
   return !record.is_tree && record.size == entry.size && record.mtime == entry.meta.mtime;
+}
+
+// How many runs began the wanted content and came to no end with it.
+unsigned times_begun(const std::vector<txn::StagedRecord>& records, const wire::Entry& entry) {
+  std::set<std::uint64_t> slots;
+  for (const txn::StagedRecord& record : records) {
+    if (record.is_partial && is_record_of(record, entry)) slots.insert(record.slot);
+  }
+  return static_cast<unsigned>(std::min(slots.size(), k_most_halvings));
 }
 
 }  // namespace
@@ -27,9 +36,8 @@ Result<Sink::Begun> Sink::find_begun(const RelPath& path, const wire::Entry& ent
   NB_TRY_ASSIGN(std::vector<txn::StagedRecord> records, m_target.transaction->find_all_staged(path));
   const auto aside = m_begun.find(path);
   if (aside != m_begun.end()) records.push_back(aside->second);
-  const auto is_wanted = [&entry](const auto& record) { return is_record_of(record, entry); };
   Begun begun;
-  begun.times = std::min<std::ptrdiff_t>(std::ranges::count_if(records, is_wanted), k_most_halvings);
+  begun.times = times_begun(records, entry);
   std::uint64_t most = 0;
   std::set<std::uint64_t> slots;
   for (const txn::StagedRecord& record : records) {
@@ -37,7 +45,7 @@ Result<Sink::Begun> Sink::find_begun(const RelPath& path, const wire::Entry& ent
     auto file = m_bases->offer_begun(path, record.slot);
     if (!file) continue;
     const std::uint64_t useful = std::min(file->stat.size, entry.size);
-    const std::uint64_t worth = is_wanted(record) ? useful : useful >> (1 + begun.times);
+    const std::uint64_t worth = is_record_of(record, entry) ? useful : useful >> (1 + begun.times);
     if (worth > most) {
       std::swap(begun.file, file);
       most = worth;
@@ -93,7 +101,7 @@ Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, Expe
   // make every run begin anew.
   const auto useful = [&entry](const fs::Stat& stat) { return std::min(stat.size, entry.size); };
   const bool is_better = resembles && (!begun.file || useful(begun.file->stat) < useful(*present) >>
-                                                          std::max<std::ptrdiff_t>(begun.times, 1));
+                                                          std::max(begun.times, 1U));
   file.basis = is_better ? m_bases->offer(set_path(file.path), *present) : std::move(begun.file);
   file.owes_basis_done = file.basis.has_value();
   return {};

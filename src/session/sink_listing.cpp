@@ -192,7 +192,7 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   if (here.stat.type == fs::FileType::directory) return replace_directory(directory, entry, shared, here);
   const bool is_adopted = directory.location.where == Where::staged;
   if (is_adopted) {
-    NB_TRY_ASSIGN(const bool kept, keep_adopted(directory, entry, here));
+    NB_TRY_ASSIGN(const bool kept, keep_adopted(directory, entry, shared, here));
     if (kept) {
       if (shared) m_shared[directory.path.child(entry.name)] = directory.location.entry(entry.name);
       return {};

@@ -135,7 +135,8 @@ Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, 
 }
 
 // A file that an interrupted run staged in this tree: kept if it is what its log says and what is wanted now.
-Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& here) {
+Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& entry, bool shared,
+                                const PresentEntry& here) {
   const Spot spot = directory.location.entry(entry.name);
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
   const RelPath path = set_path(directory.path.child(entry.name));
@@ -152,9 +153,9 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
     }
   }
   if (!good) {
-    // It may resemble what the source has now. What has another name is no copy: its content is had from there.
+    // It may resemble what the source has now. What has a live file's name too is had from there, without a copy.
     const bool is_large = entry.size > hash::k_block_bytes && here.stat.size > hash::k_block_bytes;
-    const bool helps = is_file && is_large && !entry.link_to && here.stat.links == 1;
+    const bool helps = is_file && is_large && !entry.link_to && (here.stat.links == 1 || shared);
     NB_TRY(helps ? put_begun_aside(*dir, entry.name, record) : dir->remove_file(entry.name));
     return false;
   }

@@ -256,6 +256,14 @@ class Delta(Case):
             self.assertLessEqual(set(names), set(self.remembered()))
             self.assert_clean(self.sink)
 
+    def test_hard_links_of_an_interrupted_run_are_not_sent_again(self) -> None:
+        (self.source / "d").mkdir()
+        self.image.rename(self.source / "d/first")
+        os.link(self.source / "d/first", self.source / "d/second")
+        self.push_that_dies("txn.prepare.synced=abort")
+        self.assertLess(self.run_counted("push")[0], 1 * MIB)
+        self.assert_clean(self.sink)
+
     def test_metadata_alone_cost_no_memory(self) -> None:
         self.run_counted("push")
         before = self.remembered()["image"]
