@@ -116,7 +116,9 @@ void tend(Store& store, WallTime now) {
   bool due = false;
   store.with([&](Connection& connection) {
     SQLite::Statement query(connection.database(), "SELECT pruned_day FROM upkeep");
-    due = !query.executeStep() || query.getColumn(0).getInt64() + k_days_between <= day_of(now);
+    const std::int64_t today = day_of(now);
+    const std::int64_t last = query.executeStep() ? query.getColumn(0).getInt64() : 0;
+    due = last + k_days_between <= today || last > today;  // the clock was far ahead once
   });
   // The space stays the file's: giving it back keeps every other run out for as long as the whole file takes to copy.
   if (due) store.with([&](Connection& connection) { drop_old(connection, {}, now); });

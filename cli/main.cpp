@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // nbackup: finds the command, reads its options, wires clock and signals, and turns the outcome into the exit code.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -61,6 +63,16 @@ void fill_standard_descriptors() {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
     static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));  // takes the lowest free number
   }
+}
+
+// Each of many sources, and each generation that may heal a file, takes a descriptor; the usual limit of 1,024 is there
+// for programs that use select(2).
+void raise_limit_of_descriptors() {
+  constexpr rlim_t k_enough = 65'535;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= k_enough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, k_enough);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));  // as it was, then
 }
 
 // Ignored signals are inherited; with this one ignored no child can be waited for.
@@ -163,6 +175,7 @@ int run_command(const Settings& settings, Clock& clock) {
 int main(int argc, char** argv) {
   nb::cli::fill_standard_descriptors();
   nb::cli::let_children_be_waited_for();
+  nb::cli::raise_limit_of_descriptors();
   try {
     const int exit_code = nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
     // A thread that was connecting may have been left alone (transport/abandonable_open.hpp).

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/transfer.hpp"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "cache/client_hosts.hpp"
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
@@ -17,6 +21,14 @@
 
 namespace nb::cli {
 namespace {
+
+// The client's memory, its journal and its index, where it has a file.
+std::optional<scan::OwnFiles> own_files(const cache::Store& memory) {
+  const std::filesystem::path path = memory.path();
+  struct stat directory {};
+  if (path.empty() || ::stat(path.parent_path().c_str(), &directory) != 0) return std::nullopt;
+  return scan::OwnFiles{directory.st_dev, directory.st_ino, path.filename().string()};
+}
 
 enum class Ends : std::uint8_t { one_machine, two_machines };
 
@@ -124,6 +136,7 @@ Result<session::RunReport> Transfer::run() {
   m_reporters.on_start(m_start);
   RememberedDigests digests(memory(), m_settings.paranoid ? Belief::nothing : Belief::stored, m_clock);
   m_job.digests = &digests;
+  m_job.own_files = own_files(*memory());
   session::RememberedBare bare([this] { return memory(); }, m_clock);
   if (!m_settings.paranoid) m_job.bare = &bare;
   cache::SignatureMemory signatures(memory(), m_clock);

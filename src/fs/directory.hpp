@@ -98,8 +98,17 @@ class Directory : public Node {
   // Another handle on the same directory.
   [[nodiscard]] virtual Result<std::unique_ptr<Directory>> reopen() const = 0;
 
-  // Every name except '.' and '..', sorted by memcmp on raw bytes.
+  // Every name except '.' and '..', sorted by memcmp on raw bytes. Errc::io where one is longer than k_max_name_bytes.
   [[nodiscard]] virtual Result<std::vector<NamedType>> list() const = 0;
+  // The same, with such names apart: vfat, exfat, ntfs3 and cifs have names of up to 765 bytes.
+  struct Names {
+    std::vector<NamedType> usable;
+    std::vector<std::string> too_long;
+  };
+  [[nodiscard]] virtual Result<Names> list_all() const {
+    NB_TRY_ASSIGN(std::vector<NamedType> names, list());
+    return Names{std::move(names), {}};
+  }
 
   // About one name; a symlink itself, never what it points to.
   [[nodiscard]] virtual Result<Stat> stat_at(std::string_view name) const = 0;

@@ -38,7 +38,8 @@ Status read_through(File& file, std::uint64_t size, std::span<std::byte> buffer,
   for (std::uint64_t at = 0; at < size;) {
     NB_TRY_ASSIGN(const auto data, file.next_data(at));
     const std::uint64_t start = data ? std::min(data->offset, size) : size;
-    const std::uint64_t end = data ? std::min(size, start + data->length) : size;
+    const bool has_end = data && data->length > 0;  // some say of what they hold that it is data of no length
+    const std::uint64_t end = has_end ? std::min(size, start + data->length) : size;
     if (start > at) NB_TRY(visitor.hole({at, start - at}));
     NB_TRY(read_stretch(file, {start, end - start}, buffer, visitor));
     at = end;

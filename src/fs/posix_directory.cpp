@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
 #include "base/text.hpp"
 #include "fs/posix_file.hpp"
@@ -52,8 +53,12 @@ bool is_dot_or_dot_dot(const char* name) {
 std::optional<FileType> type_from_dirent(std::uint32_t type) { return type_from_mode(DTTOIF(type)); }
 
 // Adds one entry; a name whose type is not in the listing and which is gone by now is left out.
-Status add_entry(int fd, const dirent64& entry, std::vector<NamedType>& out) {
+Status add_entry(int fd, const dirent64& entry, Directory::Names& out) {
   if (is_dot_or_dot_dot(entry.d_name)) return {};
+  if (std::strlen(entry.d_name) > k_max_name_bytes) {
+    out.too_long.emplace_back(entry.d_name);
+    return {};
+  }
   if (!is_safe_name(entry.d_name)) return fail(Errc::io, context("list: impossible name", entry.d_name), EIO);
   std::optional<FileType> type = type_from_dirent(entry.d_type);
   if (!type) {
@@ -62,11 +67,11 @@ Status add_entry(int fd, const dirent64& entry, std::vector<NamedType>& out) {
     if (!stat) return tl::make_unexpected(stat.error());
     type = stat->type;
   }
-  out.push_back({entry.d_name, *type});
+  out.usable.push_back({entry.d_name, *type});
   return {};
 }
 
-Status add_entries(int fd, ByteView buffer, std::vector<NamedType>& out) {
+Status add_entries(int fd, ByteView buffer, Directory::Names& out) {
   while (!buffer.empty()) {
     const auto* entry = reinterpret_cast<const dirent64*>(buffer.data());
     NB_TRY(add_entry(fd, *entry, out));
@@ -91,22 +96,29 @@ Result<std::unique_ptr<Directory>> PosixDirectory::reopen() const {
 
 // Reads through our own descriptor from its start: no second open, and no need for search permission.
 Result<std::vector<NamedType>> PosixDirectory::list() const {
+  NB_TRY_ASSIGN(Names names, list_all());
+  if (names.too_long.empty()) return std::move(names.usable);
+  return fail(Errc::io, context("list: impossible name", names.too_long.front()), ENAMETOOLONG);
+}
+
+Result<Directory::Names> PosixDirectory::list_all() const {
   if (::lseek(fd(), 0, SEEK_SET) != 0) return fail_errno("list");
   // As dirent64 wants to be aligned.
   const std::unique_ptr<std::uint64_t[]> buffer(new std::uint64_t[k_list_buffer_bytes / sizeof(std::uint64_t)]);
-  std::vector<NamedType> names;
+  Names read;
   while (true) {
     const ssize_t got = ::getdents64(fd(), buffer.get(), k_list_buffer_bytes);
     if (got < 0) return fail_errno("list");
     if (got == 0) break;
     const auto* bytes = reinterpret_cast<const std::byte*>(buffer.get());
-    NB_TRY(add_entries(fd(), ByteView(bytes, static_cast<std::size_t>(got)), names));
+    NB_TRY(add_entries(fd(), ByteView(bytes, static_cast<std::size_t>(got)), read));
   }
+  std::vector<NamedType>& names = read.usable;
   std::sort(names.begin(), names.end(), [](const NamedType& a, const NamedType& b) { return a.name < b.name; });
   // Where names come and go meanwhile some file systems give one twice.
   const auto is_same = [](const NamedType& a, const NamedType& b) { return a.name == b.name; };
   names.erase(std::unique(names.begin(), names.end(), is_same), names.end());
-  return names;
+  return read;
 }
 
 Result<Stat> PosixDirectory::stat_at(std::string_view name) const { return stat_name(fd(), CName(name).c_str()); }

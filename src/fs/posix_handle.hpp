@@ -23,6 +23,7 @@ class PosixDirectory final : public PosixNode<Directory, Access::full> {
   [[nodiscard]] bool folds_case() const override { return posix::folds_case(fd()); }
   [[nodiscard]] Result<std::unique_ptr<Directory>> reopen() const override;
   [[nodiscard]] Result<std::vector<NamedType>> list() const override;
+  [[nodiscard]] Result<Names> list_all() const override;
   [[nodiscard]] Result<Stat> stat_at(std::string_view name) const override;
   [[nodiscard]] Result<Xattrs> xattrs_at(std::string_view name) const override;
   [[nodiscard]] Result<std::string> read_link(std::string_view name) const override;

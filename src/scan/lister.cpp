@@ -12,6 +12,7 @@ namespace nb::scan {
 namespace {
 
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
+constexpr std::uint64_t k_hole_step_bytes = std::uint64_t{1} << 40;  // some 30 ms of hashing
 constexpr std::size_t k_attribute_overhead_bytes = 16;  // at most, of their encoding
 
 Status check(const GoOn& go_on) { return !go_on || go_on() ? Status{} : fail(Errc::interrupted, ""); }
@@ -55,7 +56,10 @@ Status Lister::fill(Reading& reading, const fs::Stat& stat, wire::Entry& entry) 
   entry.type = file.type;
   entry.meta = std::move(file.meta);
   normalise(entry);
-  if (entry.type == fs::FileType::regular) entry.size = stat.size;
+  if (entry.type == fs::FileType::regular) {
+    if (stat.size > wire::k_max_file_bytes) return fail(Errc::io, "", EFBIG);
+    entry.size = stat.size;
+  }
   if (entry.type == fs::FileType::char_device || entry.type == fs::FileType::block_device) entry.node = file.node;
   if (entry.type == fs::FileType::symlink) {
     NB_TRY_ASSIGN(entry.target, stat.type == fs::FileType::symlink ? directory.read_link(entry.name)
@@ -112,6 +116,12 @@ void Lister::miss(Reading& reading, std::string_view name, Error error) {
   }
   out.problems.push_back(unreadable(std::move(error), "read " + path));
   out.partial = true;
+}
+
+// In this or in its whole path there are more bytes than Linux has elsewhere.
+void Lister::miss_too_long(Reading& reading, const std::string& name) {
+  reading.out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + reading.path.str() + "/" + name});
+  reading.out.partial = true;
 }
 
 void Lister::add_named(Reading& reading, std::string_view name) {
@@ -174,16 +184,20 @@ void Lister::add_remembered(Reading& reading, std::vector<fs::NamedType> names) 
   m_options.bare->record(reading.directory, {reading.stat, *files, reading.out.stats, began});
 }
 
+bool Lister::is_own_file(const fs::Stat& directory, std::string_view name) const {
+  const auto& own = m_options.own_files;
+  return own && directory.device == own->device && directory.inode == own->inode && name.starts_with(own->prefix);
+}
+
 void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const {
-  Listed& out = reading.out;
   std::erase_if(names, [&](const fs::NamedType& item) {
     if (is_reserved_name(item.name)) {
-      out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
+      reading.out.holds_set |= item.name == k_control_name && item.type == fs::FileType::directory;
       return true;
     }
+    if (is_own_file(reading.stat, item.name)) return true;
     if (reading.path.str().size() + 1 + item.name.size() > k_max_path_bytes) {
-      out.problems.push_back({Errc::unreadable, ENAMETOOLONG, "read " + reading.path.str() + "/" + item.name});
-      out.partial = true;
+      miss_too_long(reading, item.name);
       return true;
     }
     const bool excluded = m_options.rules != nullptr && !m_options.rules->empty() &&
@@ -198,8 +212,10 @@ Result<Listed> Lister::read(fs::Directory& directory, const RelPath& path, KeptA
   NB_TRY_ASSIGN(out.own, own_metadata(reading));
   const Status limited = limit_attributes(*out.own);
   if (!limited) out.problems.push_back({limited.error().code, 0, path.str() + "/" + limited.error().context});
-  NB_TRY_ASSIGN(std::vector<fs::NamedType> names, directory.list());
+  NB_TRY_ASSIGN(fs::Directory::Names listed, directory.list_all());
   NB_FAILPOINT("scan.names_read");
+  for (const std::string& name : listed.too_long) miss_too_long(reading, name);
+  std::vector<fs::NamedType>& names = listed.usable;
   choose(reading, names, hides);
   out.entries.reserve(names.size());
   // Where contents are read, nothing is looked at long before its content.
@@ -280,8 +296,11 @@ Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const ha
   std::vector<std::byte> buffer(k_read_bytes);
   file.expect_sequential_read();
   const fs::ContentVisitor visitor{
-      [&hasher](fs::Extent hole) -> Status {
-        hasher.update_zeros(hole.length);
+      [&](fs::Extent hole) -> Status {
+        for (std::uint64_t done = 0; done < hole.length; done += k_hole_step_bytes) {
+          hasher.update_zeros(std::min(k_hole_step_bytes, hole.length - done));
+          NB_TRY(check(go_on));
+        }
         return {};
       },
       [&](std::uint64_t, ByteView bytes) {

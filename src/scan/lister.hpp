@@ -18,6 +18,7 @@
 #include "scan/digest_memory.hpp"
 #include "scan/hard_links.hpp"
 #include "scan/kept_aside.hpp"
+#include "scan/own_files.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::scan {
@@ -36,6 +37,7 @@ struct ListerOptions {
   DigestMemory* digests = nullptr;        // none: every content is read; outlives the lister
   BareMemory* bare = nullptr;             // none: every file is asked for attributes; outlives the lister
   GoOn go_on = {};                        // none: always
+  std::optional<OwnFiles> own_files = {};
 };
 
 struct Listed {
@@ -79,6 +81,7 @@ class Lister {
   };
   Result<fs::Metadata> own_metadata(Reading& reading) const;
   // Takes out what is not listed.
+  [[nodiscard]] bool is_own_file(const fs::Stat& directory, std::string_view name) const;
   void choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const;
   // Each name is looked at and filled in before the next.
   Status add_each(Reading& reading, const std::vector<fs::NamedType>& names);
@@ -89,6 +92,7 @@ class Lister {
   Status add(Reading& reading, const fs::Stat& stat, std::string_view name);
   void add_named(Reading& reading, std::string_view name);
   static void miss(Reading& reading, std::string_view name, Error error);
+  static void miss_too_long(Reading& reading, const std::string& name);
   Status fill(Reading& reading, const fs::Stat& stat, wire::Entry& entry) const;
   Result<hash::Digest> content_of(fs::Directory& directory, const fs::Stat& stat, const std::string& name) const;
   ListerOptions m_options;

@@ -151,6 +151,7 @@ class Run {
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
     options.lister.digests = m_job.digests;
     options.lister.bare = m_job.bare;
+    options.lister.own_files = m_job.own_files;
     options.signatures = m_job.signatures;
     // A disk may be unplugged meanwhile, and be unmounted for that.
     options.last_check = [this] { return m_job.at ? Status{} : guard_mounts(m_job); };

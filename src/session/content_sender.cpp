@@ -44,6 +44,7 @@ Result<ContentSender::Opened> ContentSender::open(const Listed& listed, Look loo
     out.meta = listed.entry.meta;
     return out;
   }
+  if (out.stat.size > wire::k_max_file_bytes) return fail(Errc::unreadable, "", EFBIG);
   // The first of a group of hard links stands for all of it: another file of its name is none of theirs.
   const bool is_other = out.stat.inode != listed.stat.inode || out.stat.device != listed.stat.device;
   if (is_other && scan::HardLinks::is_member(listed.stat)) return fail(Errc::changed, "");
@@ -193,7 +194,7 @@ Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::Fil
       [&](std::uint64_t, ByteView bytes) -> Status {
         hasher.update(bytes);
         m_on_progress();
-        if (!interrupt_requested()) return {};
+        if (!m_options.go_on || m_options.go_on()) return {};
         line = LineState::broken;
         return fail(Errc::interrupted, "");
       }};

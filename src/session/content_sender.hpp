@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/go_on.hpp"
 #include "cache/signature_memory.hpp"
 #include "delta/matcher.hpp"
 #include "hash/file_hasher.hpp"
@@ -25,6 +26,7 @@ struct SenderOptions {
   cache::SignatureMemory* signatures = nullptr;  // told what was sent as a delta; outlives the sender
   const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
   const KnownDamage* damage = nullptr;         // what is not sent; outlives the sender
+  GoOn go_on = {};                       // while a file is hashed; none: always
 };
 
 class ContentSender {

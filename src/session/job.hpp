@@ -12,6 +12,7 @@
 #include "codec/compression.hpp"
 #include "scan/bare_memory.hpp"
 #include "scan/digest_memory.hpp"
+#include "scan/own_files.hpp"
 #include "wire/messages.hpp"
 
 namespace nb::session {
@@ -52,6 +53,7 @@ struct Job {
   bool allow_unmounted = false;             // lifts that guard
   Limits limits;
   std::function<void(const wire::Hello&)> on_hello = {};  // told what the other end says of itself, each time
+  std::optional<scan::OwnFiles> own_files;  // on this side
   scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
   scan::BareMemory* bare = nullptr;         // of the directories on this side; none: every file is asked. The same
   cache::SignatureMemory* signatures = nullptr;  // push: of what was sent; none: the sink describes what it has. The same

@@ -11,7 +11,12 @@ constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
   return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
-          options.lister.digests, options.signatures, &signer, options.damage};
+          options.lister.digests, options.signatures, &signer, options.damage, options.lister.go_on};
+}
+
+SourceOptions stopped_by(GoOn go_on, SourceOptions options) {
+  options.lister.go_on = std::move(go_on);
+  return options;
 }
 
 }  // namespace
@@ -20,14 +25,21 @@ Source::Source(Connection& connection, SourceTree& tree, Reporter& reporter, Sou
     : m_connection(connection),
       m_tree(tree),
       m_reporter(reporter),
-      m_options(options),
-      m_lister(options.lister),
-      m_signer(*options.lister.secret),
-      m_sender(connection, tree, reporter, sender_options(options, m_signer), [this] { report_progress(); }),
-      m_plan(*options.lister.secret) {}
+      m_options(stopped_by([this] { return goes_on(); }, std::move(options))),
+      m_lister(m_options.lister),
+      m_signer(*m_options.lister.secret),
+      m_sender(connection, tree, reporter, sender_options(m_options, m_signer), [this] { report_progress(); }),
+      m_plan(*m_options.lister.secret) {}
 
 Source::~Source() {
   if (m_receiver.joinable()) m_receiver.join();
+}
+
+// While contents are read nothing else would notice that the sink has gone.
+bool Source::goes_on() {
+  if (!may_go_on()) return false;
+  const std::lock_guard lock(m_mutex);
+  return !m_end || m_end->has_value();
 }
 
 Status Source::run() {
@@ -56,7 +68,8 @@ Status Source::shut_down(Status status) {
     m_receiver.join();
     return status;
   }
-  const bool broke = status.error().code == Errc::connection_lost;
+  const bool gave_up = status.error().code == Errc::interrupted && may_go_on();  // goes_on() said so
+  const bool broke = gave_up || status.error().code == Errc::connection_lost;
   if (broke || m_connection.send_error(status.error())) {
     std::unique_lock lock(m_mutex);
     m_wake.wait_for(lock, k_farewell, [this] { return m_end.has_value(); });

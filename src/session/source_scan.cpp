@@ -42,17 +42,22 @@ Status Source::scan_next() {
   m_outcome.mounts.insert(m_outcome.mounts.end(), listing->mounts.begin(), listing->mounts.end());
   count(*listing);
   if (listing->empty_source) flags |= wire::k_directory_empty_source;
-  if ((flags & wire::k_directory_foreign) == 0) push_children(directory, *listing, directory.stat.device);
+  if ((flags & wire::k_directory_foreign) == 0) push_children(directory, *listing, listing->listed.device);
   return announce(directory, std::move(*listing), flags);
 }
 
 // A directory that cannot be read is announced as partial and empty, with the metadata that its parent shows. Where
 // these are not to be had in full it is foreign too: what the destination has of it stays as it is.
 Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64_t& flags) {
-  // What is not entered has no part in groups of hard links.
-  std::optional<scan::Lister> passing;
-  if ((flags & wire::k_directory_foreign) != 0) passing.emplace(m_options.lister);
-  auto listing = m_tree.list(directory, passing ? *passing : m_lister);
+  // What a source that is missing would have had here is not known.
+  const bool has_gaps = directory.has_gaps || !m_tree.problems().empty();
+  if (has_gaps) flags |= wire::k_directory_partial;
+  const bool is_passed = (flags & wire::k_directory_foreign) != 0;
+  auto listing = is_passed ? pass(directory) : m_tree.list(directory, m_lister);
+  // What lies below the mount point of a disk that has just gone is not the disk's content.
+  const bool has_gone = listing && directory.is_foreign && !is_passed && directory.stat.device != directory.parent_device &&
+                        listing->listed.device == directory.parent_device;
+  if (has_gone) listing = fail(Errc::changed, directory.path.str() + "/: a mount point, which is not mounted any more");
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
     m_reporter.problem(listing.error());
@@ -66,16 +71,15 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   }
   for (const Error& error : listing->listed.problems) m_reporter.problem(error);
   for (const std::string& gone : listing->listed.vanished) m_reporter.problem({Errc::vanished, 0, gone});
-  // What a source that is missing would have had here is not known.
-  const bool has_gaps = directory.has_gaps || !m_tree.problems().empty();
-  if (listing->listed.partial || has_gaps) flags |= wire::k_directory_partial;
-  if ((flags & wire::k_directory_foreign) != 0) {
-    listing->listed.entries.clear();
-    listing->listed.stats.clear();
-    listing->origins.clear();
-    listing->mounts.clear();
-  }
+  if (listing->listed.partial) flags |= wire::k_directory_partial;
   return std::move(*listing);
+}
+
+// A directory on another file system that is not entered: as it is itself. Nothing in it is looked at.
+Result<SourceListing> Source::pass(const SourceDirectory& directory) {
+  SourceListing listing;
+  NB_TRY_ASSIGN(listing.listed.own, m_tree.metadata_of(directory, m_options.lister.view));
+  return listing;
 }
 
 void Source::push_children(const SourceDirectory& directory, const SourceListing& listing,
@@ -97,7 +101,7 @@ void Source::push_children(const SourceDirectory& directory, const SourceListing
       is_foreign = is_elsewhere(origins.front());
     }
     const bool has_gaps = directory.has_gaps || listing.gaps.contains(entries[i].name);
-    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, has_gaps, stat});
+    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, has_gaps, stat, parent_device});
   }
 }
 

@@ -44,7 +44,10 @@ class Merger {
   Shows add(std::uint16_t origin, scan::Listed listed, const std::function<bool(const fs::Stat&)>& is_foreign) {
     const bool is_empty = listed.entries.empty() && !m_hid;
     scan::Listed& all = m_out.listed;
-    if (!all.own) all.own = std::move(listed.own);
+    if (!all.own) {
+      all.own = std::move(listed.own);
+      all.device = listed.device;
+    }
     all.partial |= listed.partial;
     all.vanished.insert(all.vanished.end(), listed.vanished.begin(), listed.vanished.end());
     all.problems.insert(all.problems.end(), listed.problems.begin(), listed.problems.end());

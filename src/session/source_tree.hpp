@@ -26,6 +26,7 @@ struct SourceDirectory {
   bool is_foreign = false;  // on another file system than its parent
   bool has_gaps = false;    // one of several sources could not tell what it has here
   fs::Stat stat;            // as its parent saw it; of no meaning for the root
+  std::uint64_t parent_device = 0;  // 0: that is not one directory
 };
 
 struct SourceListing {

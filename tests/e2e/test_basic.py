@@ -2,19 +2,22 @@
 """The main job: push, verify and pull over every carrier, as a user would do it."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
+from support import loopfs
 from support import options as opt
 from support import tree
-from support.crash import wait_stopped
+from support.crash import wait_gone, wait_stopped
 from support.gen import make_tree
 from support.run import BINARY, CARRIERS, Case, Outcome
 
@@ -337,6 +340,19 @@ class Behaviour(Case):
         time.sleep(2.2)  # the age is what is tested here
         self.run_code(opt.STALE, "status", "--max-age", "1s")
 
+    def test_a_source_that_is_pushed_no_more_is_forgotten_alone(self) -> None:
+        self._small()
+        self.run_ok("push", self.source, self.sink)
+        (path,) = (self.dir / "cache").rglob("cache.db")
+        with contextlib.closing(sqlite3.connect(path)) as memory, memory:
+            memory.execute("UPDATE known_sets SET last_push_ns = 1")
+        other = self.dir / "other"
+        other.mkdir()
+        self.run_ok("push", self.source, other, self.sink)
+        self.run_code(opt.STALE, "status", "--max-age", "26h", self.sink)
+        self.run_ok("status", "--forget", "--max-age", "26h", self.sink)
+        self.run_ok("status", "--max-age", "26h", self.sink)
+
     def test_init(self) -> None:
         self.sink.mkdir()
         self.run_ok("init", self.sink)
@@ -376,6 +392,50 @@ class Started(Case):
         self.source, self.sink = self.dir / "source", self.dir / "sink"
         self.source.mkdir()
         (self.source / "a").write_text("a")
+
+    def test_its_own_memory_is_not_sent(self) -> None:
+        """Closing another descriptor of it would take SQLite's locks away."""
+        self.run_ok("push", f"{self.source}/", self.dir / "elsewhere")
+        (memory,) = (self.dir / "cache").rglob("cache.db")
+        (memory.parent / "other").write_text("other")
+        for options in ([], ["-c"]):
+            self.run_ok("push", *options, f"{memory.parent}/", self.sink)
+            self.assertEqual([name for name in os.listdir(self.sink) if name != ".nbackup"], ["other"])
+
+    def endless(self) -> Path:
+        """A directory with a file that takes minutes to hash."""
+        self.need_root()
+        disk = loopfs.Tmpfs(self.dir / "endless", 1)
+        self.addCleanup(disk.close)
+        with open(disk.mount / "hole", "wb") as file:
+            file.truncate(1 << 52)
+        return disk.mount
+
+    def wait_until_busy(self, pid: int) -> None:
+        """It has used a second of processor time."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        while sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) < ticks:
+            time.sleep(0.02)
+
+    def test_an_interrupt_while_contents_are_compared(self) -> None:
+        source = self.endless()
+        self.sink.mkdir()
+        run = self.world.spawn("verify", f"{source}/", self.sink)
+        self.wait_until_busy(run.process.pid)
+        run.kill(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=30).code, 20)
+
+    def test_a_far_source_ends_with_its_client(self) -> None:
+        """Or it would hold the set's lock until all is read."""
+        source = self.endless()
+        self.sink.mkdir()
+        run = self.world.spawn("verify", "--remote-path", self.world.server(), "-e", self.world.fake_rsh,
+                               f"nbtest:{source}/", self.sink)
+        pid = self.world.server_pid()
+        self.wait_until_busy(pid)
+        run.kill()
+        run.wait()
+        wait_gone(pid, timeout=30)
 
     def test_with_sigchld_ignored(self) -> None:
         done = subprocess.run([BINARY, "push", "--before", "exit 3", f"{self.source}/", self.sink], env=self.world.env(),

@@ -116,6 +116,27 @@ class Guards(Pushed):
             self.run_ok("push", self.source, link, sink)
         self.run_ok("push", self.source, link, sink)
 
+    def test_mount_point_goes_while_it_is_walked_to(self) -> None:
+        """A client that knows of no mount point: what is below an unmounted one is not the disk's content."""
+        self.need_root()
+        mount, pool = self.source / "disk", self.dir / "pool of the disk"
+        disk = loopfs.Tmpfs(mount, 4)
+        self.addCleanup(subprocess.run, ["umount", "-q", mount], capture_output=True, check=False)
+        (disk.mount / "precious").write_text("precious")
+        self.run_ok("push", f"{self.source}/", pool)
+        for memory in (self.dir / "cache").rglob("cache.db*"):
+            memory.unlink()
+        only_disk = ["--include=/disk", "--include=/disk/*", "--exclude=*"]
+        run = self.world.spawn("push", "--delete", *only_disk, f"{self.source}/", pool,
+                               failpoint="session.source.scan=stop@2")
+        self.assertTrue(wait_stopped(run.process.pid))
+        subprocess.run(["umount", "-l", mount], check=True)
+        run.kill(signal.SIGCONT)
+        outcome = run.wait()
+        self.assertIn(outcome.code, (opt.PARTIAL, opt.VANISHED), outcome.text)
+        self.assertIn(b"disk", outcome.stderr)
+        self.assertEqual((pool / "disk/precious").read_text(), "precious")
+
     def test_destination_in_the_source(self) -> None:
         pool = self.source / "deep/pool"
         (self.source / "deep").mkdir(exist_ok=True)

@@ -90,6 +90,15 @@ class Mounts(Small):
         self.assertEqual(os.listdir(self.sink / "top"), ["inside"])
         self.assertEqual(os.listdir(self.sink / "deep/below"), ["inside"])
 
+    def test_nothing_in_another_file_system_is_read(self) -> None:
+        """A hole as large as that of /proc/kcore would take days to hash."""
+        self.mount(self.source / "top")
+        with open(self.source / "top/huge", "wb") as file:
+            file.truncate(1 << 60)
+        self.run_ok("push", "-x", "-c", f"{self.source}/", self.sink, timeout=60)
+        self.run_ok("verify", "-x", f"{self.source}/", self.sink, timeout=60)
+        self.assertEqual(os.listdir(self.sink / "top"), [])
+
     def test_bind_mount_that_is_gone(self) -> None:
         other = self.put(self.dir / "other/inside", "x").parent
         for name in ("top", "deep/below"):

@@ -182,19 +182,6 @@ def wait_gone(pid: int, timeout: float = 60) -> None:
     raise AssertionError(f"process {pid} does not end")
 
 
-def wait_gone(pid: int, timeout: float = 60) -> bool:
-    """Until the process has ended, whether or not somebody has asked how."""
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def wait_stopped(pid: int, timeout: float = 60) -> bool:
     """Until a process has stopped at a failpoint (true) or ended without it (false)."""
     deadline = time.monotonic() + timeout

@@ -189,7 +189,7 @@ TEST_CASE("a hole that no file could hold is its file's problem", "[session]") {
   TempDir dir;
   stdfs::create_directory(dir.path("pool"));
   HostileSource source(dir.path("pool"));
-  constexpr std::uint64_t k_endless = std::uint64_t{1} << 62;
+  constexpr std::uint64_t k_endless = wire::k_max_file_bytes;
   source.announce(0, "", 2);
   auto part = source.listing(0, {file("f", k_endless)});
   part.last = false;
