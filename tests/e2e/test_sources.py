@@ -99,6 +99,15 @@ class Mounts(Small):
         self.run_ok("verify", "-x", f"{self.source}/", self.sink, timeout=60)
         self.assertEqual(os.listdir(self.sink / "top"), [])
 
+    def test_a_file_that_is_too_large_is_told(self) -> None:
+        self.mount(self.source)
+        self.put(self.source / "other", "other")
+        with open(self.source / "huge", "wb") as file:
+            file.truncate(1 << 62 | 1)
+        outcome = self.run_code(opt.PARTIAL, "push", f"{self.source}/", self.sink, timeout=60)
+        self.assertIn(b"huge: File too large", outcome.stderr, outcome.text)
+        self.assertEqual(sorted(os.listdir(self.sink)), [".nbackup", "other"])
+
     def test_bind_mount_that_is_gone(self) -> None:
         other = self.put(self.dir / "other/inside", "x").parent
         for name in ("top", "deep/below"):
