@@ -13,6 +13,7 @@ At = tuple[int, int]
 
 UNSAFE = "unsafe name|unsafe path|control directory|value out of range|empty"
 RANGE = "value out of range"
+MAX_FILE = 1 << 53  # what a file may have, in bytes
 NOT_ASKED = "content that was not asked for"
 
 

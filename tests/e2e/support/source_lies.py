@@ -6,7 +6,7 @@ import copy
 from typing import Any, Iterator
 
 from . import peer
-from .doctor import NOT_ASKED, RANGE, UNSAFE, At, Lie, Parts
+from .doctor import MAX_FILE, NOT_ASKED, RANGE, UNSAFE, At, Lie, Parts
 from .doctor import altered, each, formed, get, listed, put, with_entry, without_content
 from .peer import Directory, FileBegin, FileEnd, Listing, Message, ScanEnd, SmallFile, signed, string, varint
 from .session_lies import BIG, keys, out_of_turn
@@ -213,7 +213,7 @@ def _pieces(parts: Parts) -> Iterator[Lie]:
     for at in each(parts, "data", 2):
         r = peer.Reader(get(parts, at).body)
         offset, rest = r.varint(), r.rest()
-        for number in (offset + 1, 1 << 40, (1 << 62) - 1, (1 << 64) - 1):
+        for number in (offset + 1, 1 << 40, MAX_FILE - 1, (1 << 64) - 1):
             yield lie(f"data at {number}", at, f"data: (wrong offset|{RANGE})", formed("data", varint(number) + rest))
         yield lie("wrong content", at, "file end: content does not fit its digest",
                   formed("data", varint(offset) + bytes([rest[0] ^ 1]) + rest[1:]))
@@ -224,8 +224,8 @@ def _pieces(parts: Parts) -> Iterator[Lie]:
     for at in each(parts, "hole", 2):
         r = peer.Reader(get(parts, at).body)
         offset, length = r.varint(), r.varint()
-        for begin, size, why in ((offset, 1 << 61, "wrong offset"), (offset, (1 << 62) - offset, "wrong offset"),
-                                 (offset, 0, "empty"), (offset + 1, length, "wrong offset"), (1 << 62, 1, RANGE)):
+        for begin, size, why in ((offset, MAX_FILE // 2, "wrong offset"), (offset, MAX_FILE - offset, "wrong offset"),
+                                 (offset, 0, "empty"), (offset + 1, length, "wrong offset"), (MAX_FILE, 1, RANGE)):
             yield lie(f"a hole at {begin} of {size}", at, f"hole: {why}", formed("hole", varint(begin) + varint(size)))
     first, begun = begins[0], FileBegin.decode(get(parts, begins[0]).body)
     yield lie("data without a file", first, "data without a file", formed("data", b"\0x"), get(parts, first))
