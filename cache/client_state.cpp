@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "cache/sums.hpp"
 
@@ -30,6 +31,24 @@ KnownSet known_set(const SQLite::Statement& row) {
   set.bytes = to_unsigned(row.getColumn(6).getInt64());
   set.files = to_unsigned(row.getColumn(7).getInt64());
   return set;
+}
+
+// Of each table the rows for which `condition` holds, with these values; whether the last table had any.
+bool remove_from(Store& store, std::initializer_list<const char*> tables, const std::string& condition,
+                 std::initializer_list<std::string> values) {
+  bool removed = false;
+  store.with([&](Connection& connection) {
+    SQLite::Database& database = connection.database();
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const char* table : tables) {
+      SQLite::Statement remove(database, std::string("DELETE FROM ") + table + " WHERE " + condition);
+      int index = 0;
+      for (const std::string& value : values) remove.bind(++index, value);
+      removed = remove.exec() > 0;
+    }
+    transaction.commit();
+  });
+  return removed;
 }
 
 void write_set(SQLite::Database& database, const KnownSet& set) {
@@ -125,32 +144,11 @@ std::vector<KnownSet> ClientState::list_sets() {
 }
 
 bool ClientState::forget(const std::string& destination) {
-  bool removed = false;
-  m_store->with([&](Connection& connection) {
-    SQLite::Database& database = connection.database();
-    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    for (const char* table : {"mounts", "set_reports", "outcomes", "known_sets"}) {
-      SQLite::Statement remove(database, std::string("DELETE FROM ") + table + " WHERE destination = ?");
-      remove.bind(1, destination);
-      removed = remove.exec() > 0;  // the last one decides
-    }
-    transaction.commit();
-  });
-  return removed;
+  return remove_from(*m_store, {"mounts", "set_reports", "outcomes", "known_sets"}, "destination = ?", {destination});
 }
 
 void ClientState::forget_source(const std::string& destination, const std::string& source) {
-  m_store->with([&](Connection& connection) {
-    SQLite::Database& database = connection.database();
-    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    for (const char* table : {"mounts", "known_sets"}) {
-      SQLite::Statement remove(database, std::string("DELETE FROM ") + table + " WHERE destination = ? AND source = ?");
-      remove.bind(1, destination);
-      remove.bind(2, source);
-      remove.exec();
-    }
-    transaction.commit();
-  });
+  remove_from(*m_store, {"mounts", "known_sets"}, "destination = ? AND source = ?", {destination, source});
 }
 
 }  // namespace nb::cache

@@ -34,7 +34,8 @@ inline constexpr std::size_t k_max_signature_piece_bytes = std::size_t{16} << 20
 
 using TransactionId = std::array<std::byte, 16>;
 
-// A file as it lies in the stage, or a live one whose metadata are to change; its ctime changes once more with the apply.
+// A file as it lies in the stage, or a live one whose metadata are to change; its ctime changes once more with the
+// apply.
 struct StagedFile {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;

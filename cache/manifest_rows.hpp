@@ -47,8 +47,8 @@ std::vector<File> list(Connection& connection, std::int64_t directory, std::stri
 void put(Connection& connection, const PathIn& at, State state, const File& file);
 // With its signature.
 void drop(Connection& connection, const PathIn& at, State state);
-// The pending row becomes the confirmed one, with ctime and sum of `file`, and with the signature of the one it replaces
-// if that is of the same content and it has none itself.
+// The pending row becomes the confirmed one, with ctime and sum of `file`, and with the signature of the one it
+// replaces if that is of the same content and it has none itself.
 void confirm(Connection& connection, const PathIn& at, File file);
 
 struct PendingFile {

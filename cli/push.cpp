@@ -5,7 +5,6 @@
 
 #include "cache/client_state.hpp"
 #include "cache/set_reports.hpp"
-#include "cli/apart.hpp"
 #include "cli/commands.hpp"
 #include "cli/transfer.hpp"
 #include "session/mount_point.hpp"
@@ -69,8 +68,6 @@ int run_push(const Settings& settings, Clock& clock) {
   auto prepared = Transfer::prepare(settings, clock);
   if (!prepared) return report_early_error(settings, prepared.error());
   Transfer& transfer = **prepared;
-  const Status apart = check_apart(transfer.ends(), transfer.job().options);
-  if (!apart) return report_early_error(settings, apart.error());
   cache::ClientState memory(transfer.memory());
   arm_guards(transfer, memory);
   const auto result = transfer.run();

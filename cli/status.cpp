@@ -82,7 +82,8 @@ Status status(const Settings& settings, Clock& clock) {
     const auto known = known_destination(memory.list_sets(), settings.arguments.front(), *destination);
     if (known) destination = *known;
   }
-  return settings.forget ? forget(settings, destination, memory, clock) : show(settings, destination, memory, reports, clock);
+  if (settings.forget) return forget(settings, destination, memory, clock);
+  return show(settings, destination, memory, reports, clock);
 }
 
 }  // namespace

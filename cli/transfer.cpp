@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cache/client_hosts.hpp"
+#include "cli/apart.hpp"
 #include "cli/filters.hpp"
 #include "cli/json_events.hpp"
 #include "cli/log_reporter.hpp"
@@ -30,6 +31,11 @@ std::optional<scan::OwnFiles> own_files(const cache::Store& memory) {
   return scan::OwnFiles{directory.st_dev, directory.st_ino, path.filename().string()};
 }
 
+// An earlier generation gets no larger by what is copied now.
+bool copies_live_tree(const Settings& settings) {
+  return !settings.at && (settings.command == CommandId::push || settings.command == CommandId::pull);
+}
+
 enum class Ends : std::uint8_t { one_machine, two_machines };
 
 std::uint64_t job_flags(const Settings& settings, Ends ends) {
@@ -52,6 +58,7 @@ Result<std::unique_ptr<Transfer>> Transfer::prepare(const Settings& settings, Cl
   NB_TRY_ASSIGN(transfer->m_ends, resolve_endpoints(settings.command, settings.arguments, time));
   NB_TRY(transfer->make_job());
   NB_TRY(open_reporters(settings, clock, transfer->m_reporters));
+  if (copies_live_tree(settings)) NB_TRY(check_apart(transfer->m_ends, transfer->m_job.options));
   RunStart& start = transfer->m_start;
   start.command = settings.command;
   start.sources = transfer->m_ends.shown_sources;
@@ -161,6 +168,12 @@ Result<session::RunReport> Transfer::run() {
 
 int Transfer::exit_code(const Result<session::RunReport>& result) {
   return result ? result->exit_code : exit_code_of(result.error().code);
+}
+
+int run_plain_transfer(const Settings& settings, Clock& clock) {
+  auto transfer = Transfer::prepare(settings, clock);
+  if (!transfer) return report_early_error(settings, transfer.error());
+  return Transfer::exit_code((*transfer)->run());
 }
 
 int report_early_error(const Settings& settings, const Error& error) {

@@ -15,7 +15,8 @@ namespace nb::cli {
 
 class Transfer {
  public:
-  // Resolves the arguments, reads filter files, opens the log. Errors are Errc::usage or of files that cannot be read.
+  // Resolves the arguments, reads filter files, opens the log. Errors are Errc::usage, of files that cannot be read, or
+  // check_apart's.
   static Result<std::unique_ptr<Transfer>> prepare(const Settings& settings, Clock& clock);
 
   // For the command to complete before the run.
@@ -50,6 +51,9 @@ class Transfer {
   std::shared_ptr<cache::Store> m_memory;  // null: not opened yet
   std::optional<transport::RemoteLink> m_link;
 };
+
+// Prepares and runs without more; reports an error of the preparation too.
+int run_plain_transfer(const Settings& settings, Clock& clock);
 
 // Tells an error that came before there were reporters, in the form the settings ask for; returns its exit code.
 int report_early_error(const Settings& settings, const Error& error);

@@ -5,10 +5,6 @@
 
 namespace nb::cli {
 
-int run_verify(const Settings& settings, Clock& clock) {
-  auto transfer = Transfer::prepare(settings, clock);
-  if (!transfer) return report_early_error(settings, transfer.error());
-  return Transfer::exit_code((*transfer)->run());
-}
+int run_verify(const Settings& settings, Clock& clock) { return run_plain_transfer(settings, clock); }
 
 }  // namespace nb::cli

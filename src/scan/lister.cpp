@@ -292,9 +292,14 @@ void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Ent
 
 Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
                                     const GoOn& go_on) {
+  file.expect_sequential_read();
+  return cached_content_digest(file, size, secret, go_on);
+}
+
+Result<hash::Digest> cached_content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
+                                           const GoOn& go_on) {
   hash::FileHasher hasher(secret);
   std::vector<std::byte> buffer(k_read_bytes);
-  file.expect_sequential_read();
   const fs::ContentVisitor visitor{
       [&](fs::Extent hole) -> Status {
         for (std::uint64_t done = 0; done < hole.length; done += k_hole_step_bytes) {

@@ -80,8 +80,8 @@ class Lister {
     bool met_attributes = false;
   };
   Result<fs::Metadata> own_metadata(Reading& reading) const;
-  // Takes out what is not listed.
   [[nodiscard]] bool is_own_file(const fs::Stat& directory, std::string_view name) const;
+  // Takes out what is not listed.
   void choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const;
   // Each name is looked at and filled in before the next.
   Status add_each(Reading& reading, const std::vector<fs::NamedType>& names);
@@ -119,5 +119,8 @@ void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Ent
 // Reads a whole file front to back and hashes it; holes are not read. `go_on` may be empty.
 Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
                                     const GoOn& go_on = {});
+// The same of one that is read again soon: it may stay in the page cache.
+Result<hash::Digest> cached_content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
+                                           const GoOn& go_on = {});
 
 }  // namespace nb::scan

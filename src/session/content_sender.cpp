@@ -184,25 +184,6 @@ Result<ContentSender::Attempt> ContentSender::end_content(const wire::FileKey& k
 // --- The digest alone -----------------------------------------------------------------------------------------------
 
 // It may be sent right after, so it may stay in the page cache.
-Result<ContentSender::Attempt> ContentSender::hash_whole(Opened& file, hash::FileHasher& hasher) {
-  auto line = LineState::good;
-  const fs::ContentVisitor visitor{
-      [&hasher](fs::Extent hole) -> Status {
-        hasher.update_zeros(hole.length);
-        return {};
-      },
-      [&](std::uint64_t, ByteView bytes) -> Status {
-        hasher.update(bytes);
-        m_on_progress();
-        if (!m_options.go_on || m_options.go_on()) return {};
-        line = LineState::broken;
-        return fail(Errc::interrupted, "");
-      }};
-  m_buffer.resize(wire::k_max_data_bytes);
-  const Status read = fs::read_through(*file.file, file.stat.size, m_buffer, visitor);
-  return outcome_of_reading(read, line);
-}
-
 Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& listed, Effort effort) {
   auto file = open(listed, Look::before_and_after);
   if (!file || file->newer || is_damaged(listed.stat)) return std::nullopt;
@@ -211,14 +192,17 @@ Result<std::optional<hash::Digest>> ContentSender::digest_of(const Listed& liste
     if (known) return known;
   }
   if (effort == Effort::recall) return std::nullopt;
-  hash::FileHasher hasher(*m_options.secret);
-  NB_TRY_ASSIGN(const Attempt outcome, hash_whole(*file, hasher));
-  if (outcome != Attempt::sent) return std::nullopt;
+  const auto go_on = [this] {
+    m_on_progress();
+    return !m_options.go_on || m_options.go_on();
+  };
+  const auto digest = scan::cached_content_digest(*file->file, file->stat.size, *m_options.secret, go_on);
+  if (!digest && digest.error().code == Errc::interrupted) return tl::make_unexpected(digest.error());
+  if (!digest) return std::nullopt;
   const auto after = file->file->stat();
   if (!after || !fs::is_same_state(file->stat, *after)) return std::nullopt;
-  const hash::Digest digest = hasher.finish();
-  remember(*file, digest);
-  return digest;
+  remember(*file, *digest);
+  return *digest;
 }
 
 namespace {

@@ -26,7 +26,7 @@ struct SenderOptions {
   cache::SignatureMemory* signatures = nullptr;  // told what was sent as a delta; outlives the sender
   const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
   const KnownDamage* damage = nullptr;         // what is not sent; outlives the sender
-  GoOn go_on = {};                       // while a file is hashed; none: always
+  GoOn go_on = {};                             // while a file is hashed; none: always
 };
 
 class ContentSender {
@@ -86,7 +86,6 @@ class ContentSender {
   Result<Attempt> send_large(const wire::FileKey& key, Opened& file);
   Result<Attempt> send_pieces(Opened& file, hash::FileHasher& hasher);
   Status send_piece(std::uint64_t offset, ByteView bytes);
-  Result<Attempt> hash_whole(Opened& file, hash::FileHasher& hasher);
   void remember(const Opened& file, const hash::Digest& digest);
   Status give_up(const wire::FileKey& key, Error error, const RelPath& path);
 

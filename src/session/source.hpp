@@ -83,10 +83,10 @@ class Source {
 
   // Main thread.
   Result<Work> next_work();
+  bool goes_on();
   Status do_work(Work work);
   Status scan_next();
   Result<SourceListing> read(const SourceDirectory& directory, std::uint64_t& flags);
-  bool goes_on();
   Result<SourceListing> pass(const SourceDirectory& directory);
   void push_children(const SourceDirectory& directory, const SourceListing& listing, std::uint64_t parent_device);
   Status announce(const SourceDirectory& directory, SourceListing listing, std::uint64_t flags);

@@ -28,6 +28,11 @@ bool is_inline(const wire::Entry& entry, std::uint64_t limit) {
   return entry.type == fs::FileType::regular && !entry.link_to && entry.size <= limit;
 }
 
+// What lies below the mount point of a disk that has just gone is not the disk's content.
+bool is_below_lost_mount(const SourceDirectory& directory, const scan::Listed& listed) {
+  return directory.stat.device != directory.parent_device && listed.device == directory.parent_device;
+}
+
 }  // namespace
 
 Status Source::scan_next() {
@@ -54,10 +59,9 @@ Result<SourceListing> Source::read(const SourceDirectory& directory, std::uint64
   if (has_gaps) flags |= wire::k_directory_partial;
   const bool is_passed = (flags & wire::k_directory_foreign) != 0;
   auto listing = is_passed ? pass(directory) : m_tree.list(directory, m_lister);
-  // What lies below the mount point of a disk that has just gone is not the disk's content.
-  const bool has_gone = listing && directory.is_foreign && !is_passed && directory.stat.device != directory.parent_device &&
-                        listing->listed.device == directory.parent_device;
-  if (has_gone) listing = fail(Errc::changed, directory.path.str() + "/: a mount point, which is not mounted any more");
+  if (listing && is_below_lost_mount(directory, listing->listed)) {
+    listing = fail(Errc::changed, directory.path.str() + "/: a mount point, which is not mounted any more");
+  }
   if (!listing) {
     if (directory.path.is_root()) return tl::make_unexpected(listing.error());
     m_reporter.problem(listing.error());
@@ -101,7 +105,8 @@ void Source::push_children(const SourceDirectory& directory, const SourceListing
       is_foreign = is_elsewhere(origins.front());
     }
     const bool has_gaps = directory.has_gaps || listing.gaps.contains(entries[i].name);
-    m_walk.push_back({directory.path.child(entries[i].name), std::move(origins), is_foreign, has_gaps, stat, parent_device});
+    RelPath path = directory.path.child(entries[i].name);
+    m_walk.push_back({std::move(path), std::move(origins), is_foreign, has_gaps, stat, parent_device});
   }
 }
 

@@ -67,8 +67,8 @@ Result<ScrubRecord> decode_scrub_record(ByteView data);  // Errc::bad_set
 
 // An empty one where there is none, or where it is damaged: it saves work and decides nothing.
 Result<ScrubRecord> read_scrub_record(FileSet& set);
-// In one step; not durable. The caller holds the scrub lock. Of passes that wait the oldest are left out where there is no
-// room for all.
+// In one step; not durable. The caller holds the scrub lock. Of passes that wait the oldest are left out where there is
+// no room for all.
 Status write_scrub_record(FileSet& set, ScrubRecord record);
 
 // It ends with the file. Errc::locked if another scrub or heal of the set is at work.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage's log: one record for each file that is complete in the stage, is begun there, or made room. Append-only; a
-// torn end, as a crash leaves it, is cut off when the log is opened. What earlier runs logged is found by path through an
-// index of 16 bytes a record.
+// torn end, as a crash leaves it, is cut off when the log is opened. What earlier runs logged is found by path through
+// an index of 16 bytes a record.
 #pragma once
 
 #include <optional>

@@ -27,8 +27,8 @@ _ran: set[str] = set()
 
 
 def plan(scenario: Scenario, name: str) -> list[tuple[str, str, int]]:
-    """(end, failpoint, pass) to die at: all of them, or each failpoint in the first scenario that passes it, and a seeded
-    sample of the rest. Without privileges, where the same code runs a second time, a sample of all."""
+    """(end, failpoint, pass) to die at: all of them, or each failpoint in the first scenario that passes it, and a
+    seeded sample of the rest. Without privileges, where the same code runs a second time, a sample of all."""
     every = [(end, point, count) for end in ENDS for point in sorted(scenario.hits[end]) for count in COUNTS]
     if FULL:
         return every

@@ -69,18 +69,14 @@ std::vector<pid_t> children_of(pid_t pid) {
   return children;
 }
 
-void kill_tree_below(pid_t pid) {
-  for (const pid_t child : children_of(pid)) {
-    ::kill(child, SIGSTOP);  // or it would tell the other side that its own child has ended
-    kill_tree_below(child);
-    ::kill(child, SIGKILL);
-  }
-}
+enum class Then : std::uint8_t { stays, dies };
 
-void signal_tree_below(pid_t pid, int signal) {
+// Stopped first: or it would tell the other side that its own child has ended.
+void stop_tree_below(pid_t pid, Then then) {
   for (const pid_t child : children_of(pid)) {
-    ::kill(child, signal);
-    signal_tree_below(child, signal);
+    ::kill(child, SIGSTOP);
+    stop_tree_below(child, then);
+    if (then == Then::dies) ::kill(child, SIGKILL);
   }
 }
 
@@ -160,9 +156,9 @@ PrivateSshd::~PrivateSshd() {
   static_cast<void>(m_server->wait(10s));
 }
 
-void PrivateSshd::kill_connections() const { kill_tree_below(m_pid); }
+void PrivateSshd::kill_connections() const { stop_tree_below(m_pid, Then::dies); }
 
-void PrivateSshd::stop_connections() const { signal_tree_below(m_pid, SIGSTOP); }
+void PrivateSshd::stop_connections() const { stop_tree_below(m_pid, Then::stays); }
 
 std::string PrivateSshd::known_hosts_line(const std::string& public_key_file) const {
   const std::string file = public_key_file.empty() ? m_dir.path("host_key.pub") : public_key_file;

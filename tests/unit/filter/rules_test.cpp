@@ -97,14 +97,11 @@ TEST_CASE("rules: the first match decides, the root is always in", "[filter]") {
 }
 
 TEST_CASE("rules: exact paths and names keep their place among the others", "[filter]") {
-  Rules rules;
-  for (const char* rule : {"- /a/b/", "+ /a/b", "- *.o", "+ /x.o", "+ name", "- /deep/name", "- nam?", "- /a/*"}) {
-    REQUIRE(rules.add_filter(rule));
-  }
-  const auto is_in = [&](const char* path, fs::FileType type = fs::FileType::regular) {
-    return rules.check(RelPath::parse(path).value(), type) == Verdict::include;
+  const Rules rules = list({"- /a/b/", "+ /a/b", "- *.o", "+ /x.o", "+ name", "- /deep/name", "- nam?", "- /a/*"});
+  const auto is_in = [&](const char* name, fs::FileType type = k_file) {
+    return rules.check(path(name), type) == Verdict::include;
   };
-  CHECK_FALSE(is_in("a/b", fs::FileType::directory));
+  CHECK_FALSE(is_in("a/b", k_directory));
   CHECK(is_in("a/b"));
   CHECK_FALSE(is_in("a/c"));
   CHECK_FALSE(is_in("x.o"));
