@@ -39,7 +39,7 @@ ScrubRecord record() {
 
 ScrubRecord record_of_parts() {
   ScrubRecord all = record();
-  for (const std::uint64_t part : {1, 3}) all.waiting.push_back({{{part, 30}, 7, 9, {}}, {std::nullopt, rel("f")}});
+  for (const std::uint64_t part : {1U, 3U}) all.waiting.push_back({{{part, 30}, 7, 9, {}}, {std::nullopt, rel("f")}});
   return all;
 }
 
