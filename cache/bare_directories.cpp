@@ -68,7 +68,7 @@ const BareDirectories::Row* BareDirectories::stored(const std::string& file_syst
 }
 
 BareDirectories::Window BareDirectories::load(const std::string& file_system, std::int64_t from,
-                                               std::size_t most_rows) {
+                                              std::size_t most_rows) {
   Window window;
   m_store->with([&](Connection& connection) {
     window = {from, std::numeric_limits<std::int64_t>::max(), {}, most_rows, 0};

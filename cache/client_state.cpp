@@ -52,8 +52,8 @@ bool remove_from(Store& store, std::initializer_list<const char*> tables, const 
 }
 
 void write_set(SQLite::Database& database, const KnownSet& set) {
-  SQLite::Statement insert(database, std::string("INSERT OR REPLACE INTO known_sets(") + k_columns +
-                                         ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement insert(
+      database, std::string("INSERT OR REPLACE INTO known_sets(") + k_columns + ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(1, set.destination);
   insert.bind(2, set.source);
   if (set.set) insert.bind(3, set.set->data(), static_cast<int>(set.set->size()));
@@ -100,8 +100,7 @@ std::vector<std::string> ClientState::find_mounts(const std::string& destination
   m_store->with([&](Connection& connection) {
     SQLite::Database& database = connection.database();
     mounts.clear();
-    SQLite::Statement query(database,
-                            "SELECT path FROM mounts WHERE destination = ? AND source = ? ORDER BY path");
+    SQLite::Statement query(database, "SELECT path FROM mounts WHERE destination = ? AND source = ? ORDER BY path");
     query.bind(1, destination);
     query.bind(2, source);
     while (query.executeStep()) mounts.push_back(query.getColumn(0).getString());
@@ -122,8 +121,7 @@ void ClientState::record_push(const KnownSet& set, const std::vector<std::string
 void ClientState::record_failure(const std::string& destination, const std::string& source, int exit_code) {
   m_store->with([&](Connection& connection) {
     SQLite::Database& database = connection.database();
-    SQLite::Statement update(database,
-                             "UPDATE known_sets SET last_exit = ? WHERE destination = ? AND source = ?");
+    SQLite::Statement update(database, "UPDATE known_sets SET last_exit = ? WHERE destination = ? AND source = ?");
     update.bind(1, exit_code);
     update.bind(2, destination);
     update.bind(3, source);
@@ -136,8 +134,8 @@ std::vector<KnownSet> ClientState::list_sets() {
   m_store->with([&](Connection& connection) {
     SQLite::Database& database = connection.database();
     sets.clear();
-    SQLite::Statement query(database, std::string("SELECT ") + k_columns +
-                                          " FROM known_sets ORDER BY destination, source");
+    SQLite::Statement query(database,
+                            std::string("SELECT ") + k_columns + " FROM known_sets ORDER BY destination, source");
     while (query.executeStep()) sets.push_back(known_set(query));
   });
   return sets;

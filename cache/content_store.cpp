@@ -16,7 +16,7 @@ CREATE TABLE contents(
   inode INTEGER PRIMARY KEY, path INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
   ctime_ns INTEGER NOT NULL, digest BLOB NOT NULL, seen_ns INTEGER NOT NULL, sum INTEGER NOT NULL);
 )sql",
-    R"sql(
+                                                                         R"sql(
 DROP TABLE contents;
 CREATE TABLE contents(
   inode INTEGER PRIMARY KEY, path INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
@@ -38,9 +38,9 @@ std::int64_t sum_of(std::uint64_t inode, const Content& content) {
   Bytes bytes;
   bytes.reserve(80);
   ByteWriter out(bytes);
-  for (const std::uint64_t value : {inode, content.path, content.size, to_unsigned(content.mtime_ns),
-                                    to_unsigned(content.ctime_ns), to_unsigned(content.born_ns),
-                                    to_unsigned(content.seen_ns)}) {
+  for (const std::uint64_t value :
+       {inode, content.path, content.size, to_unsigned(content.mtime_ns), to_unsigned(content.ctime_ns),
+        to_unsigned(content.born_ns), to_unsigned(content.seen_ns)}) {
     out.u64(value);
   }
   content.digest.write(out);

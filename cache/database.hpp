@@ -20,8 +20,8 @@ enum class PathRule : std::uint8_t {
 };
 
 enum class Durability : std::uint8_t {
-  later,   // WAL: a power cut may take the last transactions, never a part of one
-  at_once, // a rollback journal, each commit synced; works where shared memory does not, and on read-only media
+  later,    // WAL: a power cut may take the last transactions, never a part of one
+  at_once,  // a rollback journal, each commit synced; works where shared memory does not, and on read-only media
 };
 enum class FileAccess : std::uint8_t {
   write,

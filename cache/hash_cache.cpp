@@ -60,8 +60,8 @@ std::int64_t HashCache::sum_of(const SpaceKey& space, const Row& row) {
   bytes.reserve(128);
   ByteWriter out(bytes);
   out.string(space.first);
-  for (const std::uint64_t value : {space.second, row.inode, row.size, to_unsigned(row.mtime_ns),
-                                    to_unsigned(row.ctime_ns)}) {
+  for (const std::uint64_t value :
+       {space.second, row.inode, row.size, to_unsigned(row.mtime_ns), to_unsigned(row.ctime_ns)}) {
     out.u64(value);
   }
   row.digest.write(out);
@@ -124,8 +124,11 @@ std::vector<HashCache::Row> HashCache::load(const SpaceKey& key, Range inodes) {
     while (query.executeStep()) {
       const auto digest = digest_in(query.getColumn(4));
       if (!digest) continue;
-      const Row row{to_unsigned(query.getColumn(0).getInt64()), to_unsigned(query.getColumn(1).getInt64()),
-                    query.getColumn(2).getInt64(), query.getColumn(3).getInt64(), *digest,
+      const Row row{to_unsigned(query.getColumn(0).getInt64()),
+                    to_unsigned(query.getColumn(1).getInt64()),
+                    query.getColumn(2).getInt64(),
+                    query.getColumn(3).getInt64(),
+                    *digest,
                     query.getColumn(5).getInt64()};
       if (sum_of(key, row) == query.getColumn(6).getInt64()) rows.push_back(row);
     }

@@ -22,8 +22,8 @@
 namespace nb::cache {
 
 struct DigestKey {
-  std::string file_system;  // fs::Node::file_system_identity()
-  std::uint64_t secret = 0; // hash::Secret::id()
+  std::string file_system;   // fs::Node::file_system_identity()
+  std::uint64_t secret = 0;  // hash::Secret::id()
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
   fs::Timestamp mtime;

@@ -141,8 +141,7 @@ void KeptStore::remove(const RelPath& path) {
 void KeptStore::remove_below(const RelPath& path) {
   write([&](Connection& connection) {
     run_below(connection, "DELETE FROM kept WHERE since = ? AND path > ? AND path < ?", next(), path.str());
-    run_below(connection,
-              "UPDATE kept SET gone = ? WHERE gone = 9223372036854775807 AND path > ? AND path < ?", next(),
+    run_below(connection, "UPDATE kept SET gone = ? WHERE gone = 9223372036854775807 AND path > ? AND path < ?", next(),
               path.str());
   });
 }

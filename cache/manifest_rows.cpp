@@ -133,8 +133,8 @@ void put(Connection& connection, const PathIn& at, State state, const File& file
 }
 
 void drop(Connection& connection, const PathIn& at, State state) {
-  SQLite::Statement& remove = connection.statement(
-      "DELETE FROM files WHERE directory = ? AND name = ? AND confirmed = ? RETURNING signature");
+  SQLite::Statement& remove =
+      connection.statement("DELETE FROM files WHERE directory = ? AND name = ? AND confirmed = ? RETURNING signature");
   remove.bind(1, at.directory);
   bind_text(remove, 2, at.name);
   remove.bind(3, static_cast<int>(state));
@@ -182,10 +182,13 @@ void drop_pending(Connection& connection) {
 }
 
 void drop_pending_of_live(Connection& connection) {
-  drop_with_signatures(connection, connection.statement(
-      "DELETE FROM files AS staged WHERE confirmed = 0 AND EXISTS (SELECT 1 FROM files live WHERE live.confirmed = 1"
-      " AND live.directory = staged.directory AND live.name = staged.name AND live.inode = staged.inode)"
-      " RETURNING signature"));
+  drop_with_signatures(
+      connection,
+      connection.statement(
+          "DELETE FROM files AS staged WHERE confirmed = 0 AND EXISTS (SELECT 1 FROM files live WHERE live.confirmed = "
+          "1"
+          " AND live.directory = staged.directory AND live.name = staged.name AND live.inode = staged.inode)"
+          " RETURNING signature"));
 }
 
 // Everything below `path`: directories from "path/" to before "path0", the byte after the slash.
@@ -203,8 +206,10 @@ void drop_tree(Connection& connection, const std::string& path) {
                        with_paths("DELETE FROM files WHERE confirmed = 1 AND directory IN"
                                   " (SELECT id FROM directories WHERE path = ?1 OR (path > ?2 AND path < ?3))"
                                   " RETURNING signature"));
-  with_paths("DELETE FROM directories WHERE (path = ?1 OR (path > ?2 AND path < ?3))"
-             " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)").exec();
+  with_paths(
+      "DELETE FROM directories WHERE (path = ?1 OR (path > ?2 AND path < ?3))"
+      " AND NOT EXISTS (SELECT 1 FROM files WHERE directory = directories.id)")
+      .exec();
 }
 
 std::int64_t make_signature(Connection& connection, const PathIn& at) {
@@ -228,8 +233,7 @@ void put_piece(Connection& connection, std::int64_t signature, std::uint32_t ind
 }
 
 std::optional<Bytes> find_piece(Connection& connection, std::int64_t signature, std::uint32_t index) {
-  SQLite::Statement& query =
-      connection.statement("SELECT data, sum FROM pieces WHERE signature = ? AND piece = ?");
+  SQLite::Statement& query = connection.statement("SELECT data, sum FROM pieces WHERE signature = ? AND piece = ?");
   query.bind(1, signature);
   query.bind(2, static_cast<std::int64_t>(index));
   if (!query.executeStep()) return std::nullopt;

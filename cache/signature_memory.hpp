@@ -59,10 +59,10 @@ class SignatureMemory {
   std::shared_ptr<Store> m_store;
   Clock& m_clock;
   std::uint64_t m_limit_bytes;
-  std::mutex m_mutex;                         // guards what follows
-  std::map<SignatureKey, Pieces> m_pending;   // not written yet
+  std::mutex m_mutex;                        // guards what follows
+  std::map<SignatureKey, Pieces> m_pending;  // not written yet
   std::size_t m_pending_bytes = 0;
-  std::set<SignatureKey> m_used;              // in this run: their time of use is up to date
+  std::set<SignatureKey> m_used;  // in this run: their time of use is up to date
 };
 
 }  // namespace nb::cache

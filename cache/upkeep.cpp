@@ -12,9 +12,7 @@ namespace {
 constexpr std::uint64_t k_digest_row_bytes = 90;
 constexpr std::int64_t k_days_between = 7;
 
-std::int64_t day_of(WallTime now) {
-  return std::chrono::floor<std::chrono::days>(now).time_since_epoch().count();
-}
+std::int64_t day_of(WallTime now) { return std::chrono::floor<std::chrono::days>(now).time_since_epoch().count(); }
 
 std::uint64_t number(SQLite::Database& database, const char* sql) {
   return to_unsigned(database.execAndGet(sql).getInt64());
@@ -38,8 +36,7 @@ void give_back(SQLite::Database& database) {
 }
 
 std::uint64_t drop_digests(SQLite::Database& database, const PruneLimits& limits, std::int64_t today) {
-  std::uint64_t dropped =
-      change(database, "DELETE FROM digests WHERE seen_day < ?", today - limits.unseen_for.count());
+  std::uint64_t dropped = change(database, "DELETE FROM digests WHERE seen_day < ?", today - limits.unseen_for.count());
   const std::uint64_t left = number(database, "SELECT COUNT(*) FROM digests");
   const std::uint64_t allowed = limits.digest_bytes / k_digest_row_bytes;
   if (left <= allowed) return dropped;
@@ -101,7 +98,8 @@ std::optional<Pruned> clear(Store& store) {
     dropped.digests = change(database, "DELETE FROM digests", std::nullopt);
     dropped.signatures = change(database, "DELETE FROM signatures", std::nullopt);
     dropped.bare_directories = change(database, "DELETE FROM bare_directories", std::nullopt);
-    dropped.hosts = number(database, "SELECT COUNT(*) FROM (SELECT host FROM hosts UNION SELECT host FROM host_orders)");
+    dropped.hosts =
+        number(database, "SELECT COUNT(*) FROM (SELECT host FROM hosts UNION SELECT host FROM host_orders)");
     database.exec("DELETE FROM hosts");
     database.exec("DELETE FROM host_orders");
     drop_orphans(database);

@@ -15,17 +15,17 @@
 namespace nb::cache {
 
 struct ClientUse {
-  std::uint64_t sets = 0;             // known sets
-  std::uint64_t digests = 0;          // rows
-  std::uint64_t signatures = 0;       // files
-  std::uint64_t signature_bytes = 0;  // of their pieces
-  std::uint64_t bare_directories = 0; // rows
-  std::uint64_t file_bytes = 0;       // of the database, without its journal
+  std::uint64_t sets = 0;              // known sets
+  std::uint64_t digests = 0;           // rows
+  std::uint64_t signatures = 0;        // files
+  std::uint64_t signature_bytes = 0;   // of their pieces
+  std::uint64_t bare_directories = 0;  // rows
+  std::uint64_t file_bytes = 0;        // of the database, without its journal
 };
 
 struct PruneLimits {
-  std::chrono::days unseen_for{90};                           // not met in any run for longer
-  std::uint64_t digest_bytes = std::uint64_t{1} << 30;        // about 10 million files
+  std::chrono::days unseen_for{90};                     // not met in any run for longer
+  std::uint64_t digest_bytes = std::uint64_t{1} << 30;  // about 10 million files
   std::uint64_t bare_directories = BareLimits{}.rows;
 };
 

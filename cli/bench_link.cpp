@@ -137,7 +137,8 @@ Result<transport::ServerOffer> BenchLinks::probe() const {
   transport::ProbeOptions options;
   options.address = ssh::first_value(m_config, "hostname");
   if (options.address.empty()) options.address = m_options.libssh.host.name;
-  const auto port = parse_u64(ssh::first_value(m_config, "port")).value_or(m_options.libssh.host.port.value_or(k_ssh_port));
+  const auto port =
+      parse_u64(ssh::first_value(m_config, "port")).value_or(m_options.libssh.host.port.value_or(k_ssh_port));
   options.port = static_cast<std::uint16_t>(port);
   if (m_options.libssh.connect_timeout) options.limit = *m_options.libssh.connect_timeout;
   const ExitOnSignal exit_on_signal;

@@ -41,7 +41,7 @@ Status show(const Settings& settings) {
   print_out("size        {}\n", format_bytes(use->file_bytes));
   print_out("digests     {}\n", format_counted(use->digests, "file", "files"));
   print_out("signatures  {}, {}\n", format_counted(use->signatures, "file", "files"),
-             format_bytes(use->signature_bytes));
+            format_bytes(use->signature_bytes));
   print_out("attributes  none in {}\n", format_counted(use->bare_directories, "directory", "directories"));
   print_out("sets        {}\n", format_count(use->sets));
   return {};
@@ -53,9 +53,9 @@ Status take_away(const Settings& settings, const cache::Store& store, const std:
     print_out("{}\n", json_cache_pruned(*gone));
   } else {
     print_out("removed {}, {}, {} and {}\n", format_counted(gone->digests, "digest", "digests"),
-               format_counted(gone->signatures, "signature", "signatures"),
-               format_counted(gone->bare_directories, "note of a directory", "notes of directories"),
-               format_counted(gone->hosts, "host", "hosts"));
+              format_counted(gone->signatures, "signature", "signatures"),
+              format_counted(gone->bare_directories, "note of a directory", "notes of directories"),
+              format_counted(gone->hosts, "host", "hosts"));
   }
   return {};
 }

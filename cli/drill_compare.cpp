@@ -37,9 +37,7 @@ bool is_file_of(const fs::Stat& stat, const SampledFile& expected) {
 }  // namespace
 
 DrillSource::DrillSource(const std::string& named, RelPath place)
-    : m_path(named),
-      m_name(session::entry_named_by(named).value_or(std::string())),
-      m_place(std::move(place)) {
+    : m_path(named), m_name(session::entry_named_by(named).value_or(std::string())), m_place(std::move(place)) {
   while (m_path.size() > 1 && m_path.ends_with('/')) m_path.pop_back();
 }
 

@@ -26,9 +26,13 @@ Line heading() { return {"NUMBER", "TIME", "CLIENT", "NEW", "CHANGED", "DELETED"
 
 Line line_of(const txn::Generation& generation) {
   const txn::RunAccount& account = generation.account;
-  return {std::to_string(generation.number), generation.time_ns == 0 ? "-" : local_time(generation.time_ns),
-          account.client.empty() ? "-" : escape(account.client), format_count(account.created),
-          format_count(account.changed), format_count(account.deleted), format_bytes(account.new_bytes)};
+  return {std::to_string(generation.number),
+          generation.time_ns == 0 ? "-" : local_time(generation.time_ns),
+          account.client.empty() ? "-" : escape(account.client),
+          format_count(account.created),
+          format_count(account.changed),
+          format_count(account.deleted),
+          format_bytes(account.new_bytes)};
 }
 
 using Widths = std::array<std::size_t, Column::count>;

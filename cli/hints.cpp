@@ -15,8 +15,7 @@ struct Hint {
 // Not here: errors whose message says it already. One line of a terminal each.
 constexpr std::array k_hints{
     Hint{Errc::protocol_version, "Install the same version of nbackup on both sides."},
-    Hint{Errc::remote_missing,
-         "Install it: nbackup deploy HOST, or say where it is: --remote-path"},
+    Hint{Errc::remote_missing, "Install it: nbackup deploy HOST, or say where it is: --remote-path"},
     Hint{Errc::connect, "Check name and port, and that sshd runs there; ssh -v shows more."},
     Hint{Errc::auth, "Check that 'ssh -o BatchMode=yes HOST true' works for this user."},
     Hint{Errc::insecure, "Only the login was sent. Without --ssh-security all is encrypted."},
@@ -52,8 +51,7 @@ constexpr std::array k_hints{
 
 // What goes while a source is read is told as vanished.
 constexpr std::string_view k_missing = "It is missing in the file set: 'nbackup scrub' tells what else is.";
-constexpr std::string_view k_too_long =
-    "A path has at most 4,095 bytes: shorten a name, or --exclude it.";
+constexpr std::string_view k_too_long = "A path has at most 4,095 bytes: shorten a name, or --exclude it.";
 
 }  // namespace
 

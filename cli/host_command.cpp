@@ -108,9 +108,8 @@ Result<std::vector<std::string>> host_command_words(const HostCommandRow& row, c
 Result<HostRequest> parse_host_words(const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   if (words.empty() || end == words.begin() || end == words.end()) return fail(Errc::protocol, "no command");
-  const auto row = std::find_if(k_rows.begin(), k_rows.end(), [&](const HostCommandRow& each) {
-    return words.front() == command_row(each.id).name;
-  });
+  const auto row = std::find_if(k_rows.begin(), k_rows.end(),
+                                [&](const HostCommandRow& each) { return words.front() == command_row(each.id).name; });
   if (row == k_rows.end()) {
     return fail(Errc::unsupported, "command " + words.front() + ": not known to this nbackup, or not for clients");
   }
@@ -131,8 +130,8 @@ Status check_right(const HostCommandRow& row, const Settings& settings, const Se
   return {};
 }
 
-Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,
-                                session::CommandOutput& output, Clock& clock) {
+Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights, session::CommandOutput& output,
+                                Clock& clock) {
   NB_TRY_ASSIGN(HostRequest request, parse_host_words(command.words));
   NB_TRY(check_right(*request.row, request.job.settings, rights));
   show_times_by(command.zone);

@@ -33,9 +33,9 @@ struct ServeRights {
 
 // One run of a command, with everything checked.
 struct HostJob {
-  Settings settings;   // the command and its own options
-  std::string place;   // path string of this machine: a set's root or a directory in it
-  RelPath path;        // in the set, seen from there
+  Settings settings;  // the command and its own options
+  std::string place;  // path string of this machine: a set's root or a directory in it
+  RelPath path;       // in the set, seen from there
   std::optional<std::string> stay_within;
   std::string client;
   std::size_t columns = 0;  // of the terminal; 0: the output goes to none
@@ -74,8 +74,8 @@ Result<HostRequest> parse_host_words(const std::vector<std::string>& words);
 Status check_right(const HostCommandRow& row, const Settings& settings, const ServeRights& rights);
 
 // Server: what a Command message asks for, as far as `rights` go.
-Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights,
-                                session::CommandOutput& output, Clock& clock);
+Result<int> answer_host_command(const wire::Command& command, const ServeRights& rights, session::CommandOutput& output,
+                                Clock& clock);
 
 // Client: runs the command of `settings` where its set lies; its exit code there. What it writes goes to `output`.
 Result<int> have_host_command_run(const Settings& settings, session::CommandOutput& output, Clock& clock);

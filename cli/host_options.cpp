@@ -39,7 +39,8 @@ Result<Directive> parse_directive(std::string_view text) {
   if (value.starts_with('#') || value.find(" #") != std::string_view::npos) {
     return fail(Errc::usage, "a comment needs a line of its own");
   }
-  const bool quoted = value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+  const bool quoted =
+      value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
   if (quoted) return fail(Errc::usage, "a value is not quoted");
   Directive directive{std::string(text.substr(0, end)), std::string(value)};
   for (char& c : directive.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -104,8 +105,9 @@ class Reader {
     if (!m_in_block) return fail(Errc::usage, "'" + directive.name + "' stands before the first Host");
     const std::vector<const OptionRow*> rows = rows_named(directive.name);
     if (rows.empty()) {
-      return fail(Errc::usage, "'" + directive.name +
-                                   "' is no option that a host can have (the manual's 'Connection and waiting' lists them)");
+      return fail(Errc::usage,
+                  "'" + directive.name +
+                      "' is no option that a host can have (the manual's 'Connection and waiting' lists them)");
     }
     for (const OptionRow* row : rows) {
       const auto checked = check_value(*row, directive.value);

@@ -11,8 +11,8 @@
 #include "cli/drill_report.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
-#include "txn/retention.hpp"
 #include "txn/generation.hpp"
+#include "txn/retention.hpp"
 
 namespace nb::cli {
 
@@ -36,7 +36,7 @@ std::string json_cache_pruned(const cache::Pruned& gone);
 // What a prune came to.
 struct PruneSummary {
   std::string root_path;
-  std::string policy;   // in words
+  std::string policy;  // in words
   std::size_t dropped = 0;
   std::size_t kept = 0;
   bool dry_run = false;

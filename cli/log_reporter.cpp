@@ -65,7 +65,9 @@ Result<std::unique_ptr<Reporter>> open_log_reporter(const std::string& path) {
   try {
     // Debian's spdlog opens it for children too, of which a hook may leave some that outlive us.
     spdlog::file_event_handlers handlers;
-    handlers.after_open = [](const spdlog::filename_t&, std::FILE* file) { ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC); };
+    handlers.after_open = [](const spdlog::filename_t&, std::FILE* file) {
+      ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC);
+    };
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false, handlers);
     auto log = std::make_shared<spdlog::logger>("nbackup", std::move(sink));
     log->set_pattern("%Y-%m-%d %H:%M:%S.%e [%P] %l: %v");

@@ -22,8 +22,8 @@ Status check_whole(const HostJob& job, const std::string& root_path, const RelPa
 
 Result<session::SetWriter> open_to_write(const HostJob& job, session::CommandOutput& output, Clock& clock) {
   const auto waits = [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
-  NB_TRY_ASSIGN(session::SetWriter writer, session::open_set_to_write(job.place, job.stay_within, job.client,
-                                                                      job.settings.wait, clock, waits));
+  NB_TRY_ASSIGN(session::SetWriter writer,
+                session::open_set_to_write(job.place, job.stay_within, job.client, job.settings.wait, clock, waits));
   NB_TRY(check_whole(job, writer.root_path, writer.below));
   return writer;
 }

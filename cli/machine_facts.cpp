@@ -24,8 +24,7 @@ std::string read_proc(const char* path) { return read_file_prefix(path, k_most_p
 std::string_view value_of(std::string_view text, std::string_view key) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos && trim(line.substr(0, colon)) == key)
-      return trim(line.substr(colon + 1));
+    if (colon != std::string_view::npos && trim(line.substr(0, colon)) == key) return trim(line.substr(colon + 1));
   }
   return {};
 }

@@ -37,8 +37,8 @@ constexpr CommandMask k_scrub = mask_of(CommandId::scrub);
 constexpr CommandMask k_heal = mask_of(CommandId::heal);
 constexpr CommandMask k_keeps = k_prune | k_policy | mask_of(CommandId::init);
 constexpr CommandMask k_works = k_runs | mask_of(CommandId::init) | mask_of(CommandId::recover);
-constexpr CommandMask k_connects = k_works | k_bench | k_doctor | k_looks | k_prune | k_policy | k_drill | k_scrub |
-                                    k_heal;
+constexpr CommandMask k_connects =
+    k_works | k_bench | k_doctor | k_looks | k_prune | k_policy | k_drill | k_scrub | k_heal;
 constexpr CommandMask k_cache = mask_of(CommandId::cache);
 constexpr CommandMask k_deploy = mask_of(CommandId::deploy);
 // What can be reported on: cli/reported_run.hpp.
@@ -306,8 +306,8 @@ constexpr std::array k_options{
               "the K-th of N parts: 30 nights of 1/30 to 30/30\nread all of it", set_part},
     OptionRow{"--time", valued, "TIME", k_scrub, k_own,
               "stop after TIME (90s, 30m, 1h); the next scrub\ngoes on from there", set_scrub_time},
-    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve | k_drill, k_link, "at most RATE KiB a second; 1.5m, 10MB, ...",
-              set_rate},
+    OptionRow{"--bwlimit", valued, "RATE", k_runs | k_serve | k_drill, k_link,
+              "at most RATE KiB a second; 1.5m, 10MB, ...", set_rate},
     OptionRow{"-z,--compress", toggle, "", k_runs, k_link, "compress with zstd as the link asks for (default)",
               set_compression<codec::CompressionMode::automatic>},
     OptionRow{"--compress-level,--zl", valued, "NUM", k_runs, k_link, "always at this zstd level: -7 to 19; 0: none",
@@ -319,17 +319,16 @@ constexpr std::array k_options{
     OptionRow{"--contimeout", valued, "SECONDS", k_connects | k_deploy, k_link, "give up connecting after this long",
               set_seconds<&Settings::connect_timeout>},
     OptionRow{"--retry", valued, "N", k_runs, k_link, "connect again up to N times and resume", set_retries},
-    OptionRow{"--wait", valued, "SECONDS", k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy |
-                  k_heal,
-              k_link, "wait for another writer of the set", set_seconds<&Settings::wait>},
+    OptionRow{"--wait", valued, "SECONDS",
+              k_writes | mask_of(CommandId::recover) | k_rollback | k_prune | k_policy | k_heal, k_link,
+              "wait for another writer of the set", set_seconds<&Settings::wait>},
     OptionRow{"--wait-readers", valued, "SECONDS", k_writes | k_rollback | k_prune | k_heal, k_link,
               "wait for readers at the commit (60)", set_seconds<&Settings::wait_readers>},
 
     OptionRow{"-v,--verbose", toggle, "", k_runs, k_output, "name each file that changes", add_verbosity},
     OptionRow{"-i,--itemize-changes", toggle, "", k_runs, k_output, "name each change in rsync's short form",
               set_true<&Settings::itemize>},
-    OptionRow{"-q,--quiet", toggle, "",
-              k_works | k_deploy | k_prune | k_policy | k_drill | k_scrub | k_heal, k_output,
+    OptionRow{"-q,--quiet", toggle, "", k_works | k_deploy | k_prune | k_policy | k_drill | k_scrub | k_heal, k_output,
               "print nothing but errors and warnings", set_true<&Settings::quiet>},
     OptionRow{"-q,--quiet", toggle, "", k_bench, k_output, "print nothing but the result and errors",
               set_true<&Settings::quiet>},
@@ -372,8 +371,7 @@ constexpr std::array k_options{
     OptionRow{"--sample", valued, "N", k_drill, k_own, "how many files to restore, chosen by chance (100)", set_sample},
     OptionRow{"--limit", valued, "SIZE", k_drill, k_own, "restore no more bytes than this (1G)", set_limit},
     OptionRow{"--source", valued, "SRC", k_drill, k_own,
-              "compare with this too, named as for push;\ndefault: what this client pushed there",
-              add_drill_source},
+              "compare with this too, named as for push;\ndefault: what this client pushed there", add_drill_source},
     OptionRow{"--from", valued, "WHEN", k_diff, k_own,
               "the older side: a generation (7), yesterday,\n-3d, -12h, 2026-11-30, 2026-11-30T14:05",
               set_text<&Settings::from>},

@@ -101,9 +101,10 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
 // Nobody is to get there by one slip.
 Status check_security(const Settings& settings) {
   if (settings.security != ssh::Security::off || settings.allow_tampering) return {};
-  return fail(Errc::usage,
-              "--ssh-security=off (here or in the configuration file) lets others on the way change what is copied: give "
-              "--allow-tampering too, or --ssh-security=integrity");
+  return fail(
+      Errc::usage,
+      "--ssh-security=off (here or in the configuration file) lets others on the way change what is copied: give "
+      "--allow-tampering too, or --ssh-security=integrity");
 }
 
 Status check_form(const Settings& settings) {

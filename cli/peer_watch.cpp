@@ -76,7 +76,7 @@ class PeerWatch final : public ByteStream {
  private:
   std::unique_ptr<ByteStream> m_inner;
   PeerDescription m_peer;
-  bool m_heard_something = false;       // of the reading thread
+  bool m_heard_something = false;  // of the reading thread
   std::atomic<bool> m_closed{false};
 };
 

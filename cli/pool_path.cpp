@@ -49,8 +49,7 @@ std::string PoolPath::display() const {
       place.path.find(':') == std::string::npos && path.str().find(k_plain_end) == std::string::npos;
   const std::string_view end = plain_colon || place.path == "/" ? ":" : k_plain_end;
   if (path.is_root()) return place.display() + std::string(plain_colon ? "" : end);
-  return place.display() + std::string(end) + path.str() +
-         (trailing_slash == ssh::TrailingSlash::present ? "/" : "");
+  return place.display() + std::string(end) + path.str() + (trailing_slash == ssh::TrailingSlash::present ? "/" : "");
 }
 
 Result<PoolPath> parse_pool_path(std::string_view text) {

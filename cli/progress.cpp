@@ -39,10 +39,10 @@ std::uint64_t RateMeter::bytes_per_second() const {
 }
 
 std::string progress_line(const ProgressState& state, std::size_t columns) {
-  std::string line = fmt::format("{}  {}  {}/s  {}{}  {}", format_bytes(state.counts.content_bytes),
-                                 format_counted(state.counts.entries, "file", "files"),
-                                 format_bytes(state.bytes_per_second), format_elapsed(state.elapsed), eta(state),
-                                 phase_name(state.phase));
+  std::string line =
+      fmt::format("{}  {}  {}/s  {}{}  {}", format_bytes(state.counts.content_bytes),
+                  format_counted(state.counts.entries, "file", "files"), format_bytes(state.bytes_per_second),
+                  format_elapsed(state.elapsed), eta(state), phase_name(state.phase));
   if (line.size() > columns) line.resize(columns);  // ASCII throughout
   return line;
 }

@@ -58,8 +58,8 @@ void remember_facts(Transfer& transfer, const wire::RunResult& result) {
   if (result.history_generations == 0) return;
   cache::SetReports(transfer.memory())
       .record_facts(transfer.ends().destination_key,
-                    {result.history_bytes, result.history_generations,
-                     static_cast<std::int64_t>(result.last_scrub_ns), result.damaged_files});
+                    {result.history_bytes, result.history_generations, static_cast<std::int64_t>(result.last_scrub_ns),
+                     result.damaged_files});
 }
 
 }  // namespace

@@ -79,9 +79,7 @@ std::string destination_of(const Settings& settings) {
   return settings.arguments.empty() ? std::string() : settings.arguments.back();
 }
 
-std::string sources_of(const Settings& settings) {
-  return fmt::format("{}", fmt::join(source_list(settings), "\n"));
-}
+std::string sources_of(const Settings& settings) { return fmt::format("{}", fmt::join(source_list(settings), "\n")); }
 
 std::vector<std::string> hook_environment(const Settings& settings, std::string_view hook, const Finished* finished,
                                           std::vector<std::string> inherited) {

@@ -111,10 +111,10 @@ session::Connector connector_to_sink(const HostJob& job, RunOutput& told, Clock&
   settings.root = job.stay_within;
   const FarRights rights = settings.has(wire::k_flag_dry_run) ? FarRights::read_only : FarRights::read_write;
   const auto tell = [&told](const std::string& text) { told.on_notice(text); };
-  return make_connector(settings, std::nullopt, rights,
-                        {tell, tell, [](const transport::RemoteLink&) {},
-                         [tell](std::string_view line) { tell(std::string(line)); }},
-                        clock);
+  return make_connector(
+      settings, std::nullopt, rights,
+      {tell, tell, [](const transport::RemoteLink&) {}, [tell](std::string_view line) { tell(std::string(line)); }},
+      clock);
 }
 
 Status tell_end(const HostJob& job, const RunSummary& summary, session::CommandOutput& output) {

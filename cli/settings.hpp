@@ -22,8 +22,28 @@ namespace nb::cli {
 struct Outcome;
 
 enum class CommandId : std::uint8_t {
-  init, push, pull, verify, serve, recover, status, cache, bench, doctor, deploy, restore, generations, ls, cat, diff,
-  rollback, prune, policy, drill, scrub, heal
+  init,
+  push,
+  pull,
+  verify,
+  serve,
+  recover,
+  status,
+  cache,
+  bench,
+  doctor,
+  deploy,
+  restore,
+  generations,
+  ls,
+  cat,
+  diff,
+  rollback,
+  prune,
+  policy,
+  drill,
+  scrub,
+  heal
 };
 
 enum class FilterKind : std::uint8_t { exclude, include, exclude_from };
@@ -53,7 +73,7 @@ struct Settings {
   std::vector<FilterOption> filters;
   bool allow_unmounted = false;
   Deltas deltas = Deltas::automatic;
-  bool paranoid = false;  // no remembered digest is believed
+  bool paranoid = false;          // no remembered digest is believed
   std::optional<std::string> at;  // WHEN, of the sources
   bool read_back = false;         // restore --verify
 
@@ -83,7 +103,7 @@ struct Settings {
   std::optional<std::string> log_file;
 
   // Reports (cli/reported_run.hpp).
-  std::optional<std::string> before;      // these three are lines for /bin/sh
+  std::optional<std::string> before;  // these three are lines for /bin/sh
   std::optional<std::string> after;
   std::optional<std::string> on_failure;
   std::optional<std::string> ping_url;
@@ -103,12 +123,12 @@ struct Settings {
   // prune, policy, init
   std::optional<txn::RetentionPolicy> keep;  // unset: no --keep option was given
   bool default_policy = false;
-  bool damaged = false;                      // what cannot be restored goes too
+  bool damaged = false;  // what cannot be restored goes too
 
   // drill
-  std::uint64_t sample = 100;                              // files to restore, at most
-  std::uint64_t limit_bytes = std::uint64_t{1} << 30;      // and their bytes
-  std::vector<std::string> drill_sources;                  // to compare with, as push names its sources
+  std::uint64_t sample = 100;                          // files to restore, at most
+  std::uint64_t limit_bytes = std::uint64_t{1} << 30;  // and their bytes
+  std::vector<std::string> drill_sources;              // to compare with, as push names its sources
 
   // scrub
   txn::ScrubPart part;

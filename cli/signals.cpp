@@ -18,8 +18,7 @@ namespace {
 std::atomic<std::int64_t> g_first_at{0};  // when the first signal came; 0: none has
 std::atomic<bool> g_second_exits{true};
 std::atomic<bool> g_first_exits{false};
-static_assert(std::atomic<bool>::is_always_lock_free &&
-              std::atomic<std::int64_t>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
 constexpr int k_interrupted_exit = 20;
 // timeout(1) and a service manager signal the process and then its group, which is one wish.

@@ -141,8 +141,7 @@ std::string status_blocks(const std::vector<StatusRow>& rows) {
   for (const StatusRow& row : rows) {
     const Line line = line_of(row);
     text += fmt::format("{}\n  source      {}\n  last push   {}, age {}\n  generation  {}\n  exit        {}\n",
-                        line[destination], line[source], line[last_push], line[age], line[generation],
-                        line[exit_code]);
+                        line[destination], line[source], line[last_push], line[age], line[generation], line[exit_code]);
     if (row.report.facts) {
       text += fmt::format("  history     {}\n  last scrub  {}\n", history_text(*row.report.facts), scrub_text(row));
     }

@@ -16,9 +16,9 @@ namespace nb::cli {
 
 struct StatusRow {
   cache::KnownSet set;
-  std::optional<std::chrono::seconds> age;  // unset: no push has succeeded yet
-  bool stale = false;                       // older than the limit, or no push at all where there is a limit
-  cache::SetReport report = {};             // what else is known of the set
+  std::optional<std::chrono::seconds> age;             // unset: no push has succeeded yet
+  bool stale = false;                                  // older than the limit, or no push at all where there is a limit
+  cache::SetReport report = {};                        // what else is known of the set
   std::optional<std::chrono::seconds> scrub_age = {};  // unset: never, or not known
   std::optional<std::chrono::seconds> drill_age = {};
 };

@@ -34,13 +34,16 @@ std::string heading(const RunStart& start) {
   const std::string from = escape(shown_together(start.sources));
   const std::string to = escape(start.destination);
   switch (start.command) {
-    case CommandId::verify: return fmt::format("verified {} against {}", from, to);
-    case CommandId::pull: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
+    case CommandId::verify:
+      return fmt::format("verified {} against {}", from, to);
+    case CommandId::pull:
+      return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
     case CommandId::restore:
       return fmt::format("{} {} to {}", start.dry_run ? "dry run: would restore" : "restored", from, to);
     case CommandId::rollback:
       return fmt::format("{} {} back to {}", start.dry_run ? "dry run: would roll" : "rolled", to, from);
-    default: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
+    default:
+      return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
   }
 }
 
@@ -130,9 +133,10 @@ std::string stats_block(const RunSummary& summary) {
   text += fmt::format("Total bytes sent: {}\nTotal bytes received: {}\n",
                       traffic(counts.sent_bytes, counts.sent_plain_bytes),
                       traffic(counts.received_bytes, counts.received_plain_bytes));
-  text += fmt::format("Elapsed: {}, {} on the wire, speedup {:.2f}\n", format_elapsed(whole_seconds(summary)),
-                      rate(wire_bytes, summary.elapsed),
-                      wire_bytes == 0 ? 1.0 : static_cast<double>(counts.total_bytes) / static_cast<double>(wire_bytes));
+  text +=
+      fmt::format("Elapsed: {}, {} on the wire, speedup {:.2f}\n", format_elapsed(whole_seconds(summary)),
+                  rate(wire_bytes, summary.elapsed),
+                  wire_bytes == 0 ? 1.0 : static_cast<double>(counts.total_bytes) / static_cast<double>(wire_bytes));
   if (summary.link) text += "Connection: " + link_line(*summary.link) + "\n";
   return text;
 }
@@ -153,8 +157,8 @@ std::string error_line(const Error& error) { return escape(error.message()); }
 
 std::string item_line(const wire::Item& item, ItemStyle style) {
   const bool is_directory = item.change.size() > 1 && item.change[1] == 'd' && item.change[0] != '*';
-  const std::string name = escape(item.path.is_root() ? "." : item.path.str()) + (is_directory ? "/" : "") +
-                           escape(item.detail);
+  const std::string name =
+      escape(item.path.is_root() ? "." : item.path.str()) + (is_directory ? "/" : "") + escape(item.detail);
   if (style == ItemStyle::itemized) return fmt::format("{:<11} {}", escape(item.change), name);
   return item.change.starts_with("*deleting") ? "deleting " + name : name;
 }

@@ -45,9 +45,7 @@ Result<std::string> home_directory() {
   return std::string(entry.pw_dir);
 }
 
-Result<std::string> memory_path() {
-  return find({"NBACKUP_CACHE", "XDG_CACHE_HOME", "/.cache", "/nbackup/cache.db"});
-}
+Result<std::string> memory_path() { return find({"NBACKUP_CACHE", "XDG_CACHE_HOME", "/.cache", "/nbackup/cache.db"}); }
 
 bool config_is_named() { return !environment(k_config_variable).empty(); }
 

@@ -10,9 +10,7 @@ static_assert(std::endian::native == std::endian::little, "fixed integers are wr
 
 ByteView as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
-std::string_view as_text(ByteView bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string_view as_text(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 void ByteWriter::u8(std::uint8_t value) { m_out.push_back(static_cast<std::byte>(value)); }
 void ByteWriter::u32(std::uint32_t value) { raw(std::as_bytes(std::span(&value, 1))); }

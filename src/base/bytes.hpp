@@ -50,8 +50,8 @@ class ByteReader {
   Result<std::uint8_t> u8();
   Result<std::uint32_t> u32();
   Result<std::uint64_t> u64();
-  Result<std::uint64_t> varint();                             // rejects encodings over 10 bytes or over 64 bits
-  Result<std::uint64_t> varint(std::uint64_t max);            // and values over max
+  Result<std::uint64_t> varint();                   // rejects encodings over 10 bytes or over 64 bits
+  Result<std::uint64_t> varint(std::uint64_t max);  // and values over max
   Result<std::int64_t> svarint();
   Result<ByteView> raw(std::size_t count);
   Result<std::string> string(std::size_t max_bytes);

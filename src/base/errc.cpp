@@ -36,11 +36,13 @@ constexpr std::array k_table{
     ErrcInfo{Errc::differs, "differs", permanent, 40, "verification found differences"},
     ErrcInfo{Errc::guard_empty_source, "empty-source", permanent, 41, "the source is empty and the set is not"},
     ErrcInfo{Errc::guard_mount_point, "mount-gone", permanent, 42, "a mount point of the last push is not mounted"},
-    ErrcInfo{Errc::guard_set_missing, "set-missing", permanent, 43, "the file set known at the destination is not there"},
+    ErrcInfo{Errc::guard_set_missing, "set-missing", permanent, 43,
+             "the file set known at the destination is not there"},
     ErrcInfo{Errc::locked, "locked", transient, 44, "another run is writing to the file set"},
     ErrcInfo{Errc::in_doubt, "in-doubt", permanent, 45, "whether the commit is durable is not known"},
     ErrcInfo{Errc::rolled_back, "rolled-back", permanent, 46, "the commit could not be completed and was undone"},
-    ErrcInfo{Errc::recovery_failed, "recovery-failed", permanent, 47, "an interrupted commit can be neither completed nor undone"},
+    ErrcInfo{Errc::recovery_failed, "recovery-failed", permanent, 47,
+             "an interrupted commit can be neither completed nor undone"},
     ErrcInfo{Errc::cross_device, "cross-device", permanent, 48, "another file system is mounted inside the file set"},
     ErrcInfo{Errc::readers_busy, "readers-busy", transient, 49, "readers kept the file set busy"},
     ErrcInfo{Errc::stale, "stale", permanent, 50, "the last push is too old"},
@@ -86,22 +88,33 @@ std::optional<Errc> errc_from_number(std::uint64_t number) {
 Errc errc_from_errno(int sys_errno) {
   switch (sys_errno) {
     case ENOSPC:
-    case EDQUOT: return Errc::no_space;
+    case EDQUOT:
+      return Errc::no_space;
     case ENOENT:
-    case ENOTDIR: return Errc::not_found;
-    case EEXIST: return Errc::exists;
-    case ENOTEMPTY: return Errc::not_empty;
+    case ENOTDIR:
+      return Errc::not_found;
+    case EEXIST:
+      return Errc::exists;
+    case ENOTEMPTY:
+      return Errc::not_empty;
     case EACCES:
-    case EPERM: return Errc::not_permitted;
-    case EROFS: return Errc::read_only;
-    case EXDEV: return Errc::cross_device;
+    case EPERM:
+      return Errc::not_permitted;
+    case EROFS:
+      return Errc::read_only;
+    case EXDEV:
+      return Errc::cross_device;
     case ELOOP:
-    case ENAMETOOLONG: return Errc::path;
+    case ENAMETOOLONG:
+      return Errc::path;
     case EOPNOTSUPP:
-    case ENOSYS: return Errc::unsupported;
+    case ENOSYS:
+      return Errc::unsupported;
     case EPIPE:
-    case ECONNRESET: return Errc::connection_lost;
-    default: return Errc::io;
+    case ECONNRESET:
+      return Errc::connection_lost;
+    default:
+      return Errc::io;
   }
 }
 

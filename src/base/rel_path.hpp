@@ -36,13 +36,13 @@ class RelPath {
   [[nodiscard]] RelPath child(std::string_view name) const;
   // This path followed by all of `below`.
   [[nodiscard]] RelPath join(const RelPath& below) const;
-  [[nodiscard]] RelPath parent() const;           // of the root: the root
-  [[nodiscard]] std::string_view name() const;    // last component; empty for the root
+  [[nodiscard]] RelPath parent() const;         // of the root: the root
+  [[nodiscard]] std::string_view name() const;  // last component; empty for the root
   [[nodiscard]] bool is_root() const { return m_text.empty(); }
   // True if this is `other` or lies below it.
   [[nodiscard]] bool is_within(const RelPath& other) const;
   [[nodiscard]] const std::string& str() const { return m_text; }
-  [[nodiscard]] std::size_t depth() const;        // number of components
+  [[nodiscard]] std::size_t depth() const;  // number of components
 
   friend auto operator<=>(const RelPath&, const RelPath&) = default;
 

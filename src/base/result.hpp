@@ -38,15 +38,15 @@ using Status = Result<void>;
 #define NB_CONCAT(a, b) NB_CONCAT_INNER(a, b)
 
 // NB_TRY(expr): returns the error of a Result out of the enclosing function; the value is dropped.
-#define NB_TRY(expr)                                                    \
-  do {                                                                  \
-    auto&& nb_try_result = (expr);                                      \
+#define NB_TRY(expr)                                                                  \
+  do {                                                                                \
+    auto&& nb_try_result = (expr);                                                    \
     if (!nb_try_result) return tl::make_unexpected(std::move(nb_try_result).error()); \
   } while (0)
 
 // NB_TRY_ASSIGN(auto x, expr): binds the value or returns the error.
 #define NB_TRY_ASSIGN(decl, expr) NB_TRY_ASSIGN_IMPL(NB_CONCAT(nb_try_, __LINE__), decl, expr)
-#define NB_TRY_ASSIGN_IMPL(tmp, decl, expr)                   \
-  auto tmp = (expr);                                          \
+#define NB_TRY_ASSIGN_IMPL(tmp, decl, expr)                     \
+  auto tmp = (expr);                                            \
   if (!tmp) return tl::make_unexpected(std::move(tmp).error()); \
   decl = std::move(tmp).value()

@@ -18,8 +18,7 @@ constexpr int k_offset = 16;
 Windows find_affordable_windows() {
   struct sysinfo machine {};
   if (::sysinfo(&machine) != 0) return Windows::ordinary;
-  return std::uint64_t{machine.totalram} * machine.mem_unit > k_ample_memory_bytes ? Windows::large
-                                                                                   : Windows::ordinary;
+  return std::uint64_t{machine.totalram} * machine.mem_unit > k_ample_memory_bytes ? Windows::large : Windows::ordinary;
 }
 
 }  // namespace
@@ -40,9 +39,12 @@ Result<Compression> compression_of_level(int level) {
 
 std::uint64_t encode(const Compression& compression) {
   switch (compression.mode) {
-    case CompressionMode::automatic: return k_automatic;
-    case CompressionMode::off: return k_off;
-    case CompressionMode::fixed: break;
+    case CompressionMode::automatic:
+      return k_automatic;
+    case CompressionMode::off:
+      return k_off;
+    case CompressionMode::fixed:
+      break;
   }
   NB_ASSERT(compression.level >= k_least_level && compression.level <= k_most_level);
   return static_cast<std::uint64_t>(compression.level + k_offset);

@@ -26,13 +26,13 @@ constexpr std::chrono::nanoseconds k_longest_idle = std::chrono::milliseconds(10
 constexpr std::uint64_t k_buffered_bytes = std::uint64_t{8} << 20;
 constexpr double k_finding_out = 0.05;  // seconds
 
-constexpr double k_binding = 0.8;       // compressing takes this share of the time: everything waits for it
-constexpr double k_comfortable = 0.6;   // what a level may be expected to take
-constexpr double k_link_full = 0.25;    // share of the time spent in write()
+constexpr double k_binding = 0.8;      // compressing takes this share of the time: everything waits for it
+constexpr double k_comfortable = 0.6;  // what a level may be expected to take
+constexpr double k_link_full = 0.25;   // share of the time spent in write()
 constexpr double k_link_free = 0.1;
-constexpr double k_costly = 0.15;       // with a link that is free: what compressing takes may be missed elsewhere
-constexpr double k_gain = 1.03;         // what raw must bring to stay
-constexpr double k_usual_gain = 3;      // by how much more passes a full link when it is compressed
+constexpr double k_costly = 0.15;   // with a link that is free: what compressing takes may be missed elsewhere
+constexpr double k_gain = 1.03;     // what raw must bring to stay
+constexpr double k_usual_gain = 3;  // by how much more passes a full link when it is compressed
 constexpr unsigned k_first_interval = 16;
 constexpr unsigned k_longest_interval = 1024;
 constexpr unsigned k_first_patience = 2;
@@ -49,9 +49,12 @@ LevelControl::LevelControl(Compression wish)
 
 std::optional<int> LevelControl::level() const {
   switch (m_wish.mode) {
-    case CompressionMode::off: return std::nullopt;
-    case CompressionMode::fixed: return m_wish.level;
-    case CompressionMode::automatic: break;
+    case CompressionMode::off:
+      return std::nullopt;
+    case CompressionMode::fixed:
+      return m_wish.level;
+    case CompressionMode::automatic:
+      break;
   }
   return m_step ? std::optional<int>(k_ladder[*m_step].level) : std::nullopt;
 }

@@ -65,15 +65,15 @@ class LevelControl {
   const Compression m_wish;
   std::optional<std::size_t> m_step;  // in the ladder; nothing: raw
   Window m_window;
-  double m_speed_factor = 1;          // this machine and data against the ladder's nominal speeds
-  double m_rate_before_raw = 0;       // payload bytes a second at the lowest level
-  unsigned m_windows_to_trial = 0;    // no trial of raw before so many windows
+  double m_speed_factor = 1;        // this machine and data against the ladder's nominal speeds
+  double m_rate_before_raw = 0;     // payload bytes a second at the lowest level
+  unsigned m_windows_to_trial = 0;  // no trial of raw before so many windows
   unsigned m_trial_interval;
-  bool m_trial = false;               // raw is being tried
-  std::uint64_t m_wire_bytes = 0;     // written before the link was known
-  double m_spent = 0;                 // seconds of compressing before that
-  unsigned m_raw_windows = 0;         // since raw was chosen
-  unsigned m_raw_patience;            // as many before compression is thought of again
+  bool m_trial = false;            // raw is being tried
+  std::uint64_t m_wire_bytes = 0;  // written before the link was known
+  double m_spent = 0;              // seconds of compressing before that
+  unsigned m_raw_windows = 0;      // since raw was chosen
+  unsigned m_raw_patience;         // as many before compression is thought of again
 };
 
 }  // namespace nb::codec

@@ -23,10 +23,10 @@ namespace nb::delta {
 using TrustedBlocks = std::function<const BlockSignature*(std::uint64_t block)>;
 
 struct ApplierOptions {
-  fs::File* basis = nullptr;     // null: there is none, and copies are refused
+  fs::File* basis = nullptr;  // null: there is none, and copies are refused
   std::uint64_t basis_size = 0;
-  std::uint64_t size = 0;        // of the new content, as announced
-  TrustedBlocks trusted = {};    // may be empty
+  std::uint64_t size = 0;      // of the new content, as announced
+  TrustedBlocks trusted = {};  // may be empty
 };
 
 class Applier final : public DeltaSink {

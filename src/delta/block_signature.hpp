@@ -18,9 +18,9 @@ inline constexpr std::size_t k_page_bytes = 4096;
 inline constexpr std::size_t k_block_pages = k_block_bytes / k_page_bytes;
 
 struct BlockSignature {
-  std::uint64_t weak = 0;                              // RollingSum
-  hash::Digest strong;                                 // as FileHasher computes it: the file's digest follows
-  std::array<std::uint32_t, k_block_pages> pages{};    // hash::page_check_of each page; 0 for those that are not there
+  std::uint64_t weak = 0;                            // RollingSum
+  hash::Digest strong;                               // as FileHasher computes it: the file's digest follows
+  std::array<std::uint32_t, k_block_pages> pages{};  // hash::page_check_of each page; 0 for those that are not there
   friend bool operator==(const BlockSignature&, const BlockSignature&) = default;
 };
 

@@ -44,13 +44,13 @@ class Matcher {
   // How the content at the current position compares with the basis at one shift.
   struct Comparison {
     std::int64_t shift = 0;
-    std::uint64_t length = 0;              // up to the end of the basis's block; 0: nothing of the basis is there
+    std::uint64_t length = 0;  // up to the end of the basis's block; 0: nothing of the basis is there
     std::uint64_t block = 0;
-    std::size_t skipped = 0;               // bytes of the block that lie before the current position
+    std::size_t skipped = 0;                // bytes of the block that lie before the current position
     const BlockSignature* whole = nullptr;  // set if all of the block is equal; valid until the next comparison
-    std::uint32_t equal_pages = 0;         // bit i: page i of the block is equal
-    std::size_t telling = 0;               // equal pages that are not just zeros
-    std::uint64_t after_equal = 0;         // offset in the new file where the last equal page ends
+    std::uint32_t equal_pages = 0;          // bit i: page i of the block is equal
+    std::size_t telling = 0;                // equal pages that are not just zeros
+    std::uint64_t after_equal = 0;          // offset in the new file where the last equal page ends
     [[nodiscard]] bool explains() const { return telling * 2 >= pages_in(length) && telling > 0; }
   };
   struct Match {
@@ -95,7 +95,7 @@ class Matcher {
   std::int64_t m_other_shift = 0;  // the one before
   RollingSum m_sum;                // of the block at m_sum_at, if that is not m_no_sum
   std::uint64_t m_sum_at = k_no_sum;
-  std::uint64_t m_credit = 0;      // bytes that may be hashed for candidates that turn out wrong
+  std::uint64_t m_credit = 0;  // bytes that may be hashed for candidates that turn out wrong
 
   static constexpr std::uint64_t k_no_sum = ~std::uint64_t{0};
 };

@@ -9,7 +9,7 @@
 namespace nb::delta {
 namespace {
 
-constexpr std::size_t k_max_chain = 32;       // slots looked at for one sum
+constexpr std::size_t k_max_chain = 32;         // slots looked at for one sum
 constexpr std::uint64_t k_bits_per_block = 32;  // about 3 % of foreign sums pass the bitmap
 
 std::uint32_t head_of(const hash::Digest& digest) {

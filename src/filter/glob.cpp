@@ -168,23 +168,33 @@ Glob::Glob(std::string_view pattern, Wildcards wildcards) {
   NB_ASSERT(pattern.size() <= k_max_pattern_bytes);
   while (!pattern.empty()) {
     std::size_t used = 1;
-    if (wildcards == Wildcards::literal) push(Kind::byte, byte_at(pattern, 0));
-    else used = compile_token(pattern);
+    if (wildcards == Wildcards::literal)
+      push(Kind::byte, byte_at(pattern, 0));
+    else
+      used = compile_token(pattern);
     pattern.remove_prefix(used);
   }
 }
 
 std::size_t Glob::compile_token(std::string_view rest) {
   switch (rest[0]) {
-    case '?': push(Kind::any); return 1;
-    case '*': return compile_stars(rest);
-    case '[': return compile_class(rest);
+    case '?':
+      push(Kind::any);
+      return 1;
+    case '*':
+      return compile_stars(rest);
+    case '[':
+      return compile_class(rest);
     case '\\':
       // Nothing follows to be taken as it is: matches nothing.
-      if (rest.size() == 1) push(Kind::nothing);
-      else push(Kind::byte, byte_at(rest, 1));
+      if (rest.size() == 1)
+        push(Kind::nothing);
+      else
+        push(Kind::byte, byte_at(rest, 1));
       return rest.size() == 1 ? 1 : 2;
-    default: push(Kind::byte, byte_at(rest, 0)); return 1;
+    default:
+      push(Kind::byte, byte_at(rest, 0));
+      return 1;
   }
 }
 
@@ -209,12 +219,17 @@ std::size_t Glob::compile_class(std::string_view rest) {
 
 bool Glob::accepts(const Token& token, unsigned char byte) const {
   switch (token.kind) {
-    case Kind::byte: return token.byte == byte;
+    case Kind::byte:
+      return token.byte == byte;
     case Kind::any:
-    case Kind::star: return byte != '/';
-    case Kind::set: return m_sets[token.set].test(byte);
-    case Kind::star_star: return true;
-    case Kind::nothing: return false;
+    case Kind::star:
+      return byte != '/';
+    case Kind::set:
+      return m_sets[token.set].test(byte);
+    case Kind::star_star:
+      return true;
+    case Kind::nothing:
+      return false;
   }
   return false;
 }

@@ -39,7 +39,7 @@ class Pattern {
   Exact m_exact;
   std::string m_exact_text;
   Scope m_scope;
-  std::size_t m_components;      // with last_components
+  std::size_t m_components;  // with last_components
   bool m_directories_only;
   bool m_slash_before;           // "**/x" matches x at the root too: the path is seen with a '/' before it
   bool m_slash_after_directory;  // "x/***" matches the directory x itself: seen with a '/' after it

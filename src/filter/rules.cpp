@@ -31,8 +31,8 @@ struct UnsupportedKind {
   std::string_view word;
 };
 constexpr std::array k_unsupported{
-    UnsupportedKind{'.', "merge"},   UnsupportedKind{':', "dir-merge"}, UnsupportedKind{'H', "hide"},
-    UnsupportedKind{'S', "show"},    UnsupportedKind{'P', "protect"},   UnsupportedKind{'R', "risk"},
+    UnsupportedKind{'.', "merge"}, UnsupportedKind{':', "dir-merge"}, UnsupportedKind{'H', "hide"},
+    UnsupportedKind{'S', "show"},  UnsupportedKind{'P', "protect"},   UnsupportedKind{'R', "risk"},
 };
 
 // Why a --filter argument is none of the rules we know.

@@ -42,9 +42,9 @@ class Node {
   // Whether somebody may have the file open for writing, or mapped so: a store into mapped memory need not move ctime.
   // True where that cannot be told (other users' files without CAP_LEASE), and for what is no File open to be read.
   [[nodiscard]] virtual bool may_have_writer() const { return true; }
-  virtual Status set_owner(Owner owner) = 0;           // clears set-id bits, as chown(2): set the mode after it
-  virtual Status set_mode(std::uint32_t mode) = 0;     // 07777 bits; Errc::unsupported on a symlink
-  virtual Status set_mtime(Timestamp mtime) = 0;       // atime: now; the file system may round (compare stat())
+  virtual Status set_owner(Owner owner) = 0;        // clears set-id bits, as chown(2): set the mode after it
+  virtual Status set_mode(std::uint32_t mode) = 0;  // 07777 bits; Errc::unsupported on a symlink
+  virtual Status set_mtime(Timestamp mtime) = 0;    // atime: now; the file system may round (compare stat())
   virtual Status set_xattr(const std::string& name, std::string_view value) = 0;
   virtual Status remove_xattr(const std::string& name) = 0;
 };

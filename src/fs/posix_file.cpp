@@ -70,7 +70,7 @@ Result<std::unique_ptr<File>> open_file_at(int fd, std::string_view name, OpenMo
 // pread, leaving the page cache as it was where it can.
 ssize_t PosixFile::read_some(off_t offset, std::span<std::byte> out) {
   if (m_read_once) {
-    const struct iovec where {out.data(), out.size()};
+    const struct iovec where { out.data(), out.size() };
     const ssize_t got = ::preadv2(fd(), &where, 1, offset, k_uncached);
     if (got >= 0 || errno == EINTR) return got;
     m_read_once = false;  // not this kernel, or not this file system

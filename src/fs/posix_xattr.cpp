@@ -43,14 +43,16 @@ class Target {
       : m_kind(inode.access == Access::full ? Kind::descriptor : Kind::magic_link), m_fd(inode.fd) {
     if (m_kind == Kind::magic_link) m_path = proc_path(m_fd);
   }
-  Target(int directory, std::string_view name)
-      : m_kind(Kind::name), m_fd(directory), m_name(name) {}
+  Target(int directory, std::string_view name) : m_kind(Kind::name), m_fd(directory), m_name(name) {}
 
   ssize_t list(char* buffer, std::size_t size) const {
     switch (m_kind) {
-      case Kind::descriptor: return ::flistxattr(m_fd, buffer, size);
-      case Kind::magic_link: return ::listxattr(m_path.c_str(), buffer, size);
-      case Kind::name: break;
+      case Kind::descriptor:
+        return ::flistxattr(m_fd, buffer, size);
+      case Kind::magic_link:
+        return ::listxattr(m_path.c_str(), buffer, size);
+      case Kind::name:
+        break;
     }
     if (const auto got = list_at(m_fd, CName(m_name).c_str(), buffer, size)) return *got;
     return ::llistxattr(proc_path(m_fd, CName(m_name)).c_str(), buffer, size);
@@ -58,9 +60,12 @@ class Target {
 
   ssize_t get(const char* name, char* buffer, std::size_t size) const {
     switch (m_kind) {
-      case Kind::descriptor: return ::fgetxattr(m_fd, name, buffer, size);
-      case Kind::magic_link: return ::getxattr(m_path.c_str(), name, buffer, size);
-      case Kind::name: break;
+      case Kind::descriptor:
+        return ::fgetxattr(m_fd, name, buffer, size);
+      case Kind::magic_link:
+        return ::getxattr(m_path.c_str(), name, buffer, size);
+      case Kind::name:
+        break;
     }
     return ::lgetxattr(proc_path(m_fd, CName(m_name)).c_str(), name, buffer, size);
   }

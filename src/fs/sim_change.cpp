@@ -157,8 +157,8 @@ Status SimDirectory::check_rename(const NameChange& change, const SimDirectory& 
 Status SimDirectory::rename_in_two_steps(std::string_view name, Directory& to, std::string_view new_name) {
   const Status linked = link(name, to, new_name);
   if (!linked && linked.error().code != Errc::exists) return linked;
-  if (!linked && state().names.find(handle().number(), name) !=
-                     state().names.find(as_sim(to).handle().number(), new_name)) {
+  if (!linked &&
+      state().names.find(handle().number(), name) != state().names.find(as_sim(to).handle().number(), new_name)) {
     return linked;
   }
   return remove_file(name);

@@ -135,9 +135,9 @@ bool SimDirectory::writable() const {
 
 std::string_view to_string(SimOperation kind) {
   static constexpr std::array<std::string_view, 18> k_names{
-      "create_file", "create_directory", "create_symlink", "create_node",      "write",     "set_size",
-      "set_owner",   "set_mode",         "set_mtime",      "set_xattr",        "remove_xattr", "link",
-      "rename",      "remove_file",      "remove_directory", "sync_file", "sync_directory", "sync_file_system"};
+      "create_file", "create_directory", "create_symlink",   "create_node", "write",          "set_size",
+      "set_owner",   "set_mode",         "set_mtime",        "set_xattr",   "remove_xattr",   "link",
+      "rename",      "remove_file",      "remove_directory", "sync_file",   "sync_directory", "sync_file_system"};
   return k_names.at(static_cast<std::size_t>(kind));
 }
 

@@ -27,14 +27,14 @@ class State;
 
 struct SimOptions {
   std::uint64_t total_bytes = std::uint64_t{1} << 40;  // counted in blocks of 4 KiB of file content
-  std::size_t most_read_bytes = ~std::size_t{0};  // what one read_at gives at most
-  bool xattrs = true;               // if not, setting one is Errc::unsupported and there are none
-  bool hard_links = true;           // if not, link is Errc::not_permitted (EPERM, as FAT answers)
-  bool reflink = true;              // if not, clones answer false, as on ext4
+  std::size_t most_read_bytes = ~std::size_t{0};       // what one read_at gives at most
+  bool xattrs = true;                                  // if not, setting one is Errc::unsupported and there are none
+  bool hard_links = true;                              // if not, link is Errc::not_permitted (EPERM, as FAT answers)
+  bool reflink = true;                                 // if not, clones answer false, as on ext4
   bool enforce_modes = false;       // the owner's rwx bits bind, as for an ordinary user who owns everything
   bool reports_sync_errors = true;  // what sync_file_system_reports answers
   bool moves_at_once = true;        // if not, a file gets a free name by a link and a removal, two operations
-  bool numbers_last = true;         // if not, inodes have other numbers after a crash, and nothing identifies the device
+  bool numbers_last = true;  // if not, inodes have other numbers after a crash, and nothing identifies the device
 };
 
 enum class SimOperation : std::uint8_t {

@@ -26,10 +26,14 @@ class Fate {
     if (m_kind == CrashChoice::Kind::lose_all) return old;
     if (m_kind == CrashChoice::Kind::keep_all) return live;
     switch (below(4)) {
-      case 0: return live;
-      case 1: return old;
-      case 2: return live.zeros();
-      default: break;
+      case 0:
+        return live;
+      case 1:
+        return old;
+      case 2:
+        return live.zeros();
+      default:
+        break;
     }
     return torn(live, old);
   }
@@ -138,8 +142,8 @@ std::shared_ptr<State> State::after_crash(CrashChoice choice) const {
     }
     on_disk.content = live.durable_content;
     if (live.content_unsynced) {
-      on_disk.content = fate.content(live.content.with_blocks_of(live.durable_content, live.lost),
-                                     live.durable_content);
+      on_disk.content =
+          fate.content(live.content.with_blocks_of(live.durable_content, live.lost), live.durable_content);
     }
     after->m_inodes.emplace(number, std::move(on_disk));
   }

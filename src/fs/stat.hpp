@@ -44,7 +44,7 @@ struct Stat {
   FileType type = FileType::regular;
   std::uint32_t mode = 0;  // the 07777 bits only
   Owner owner;
-  std::uint64_t size = 0;  // of a regular file, in bytes; 0 for every other type
+  std::uint64_t size = 0;             // of a regular file, in bytes; 0 for every other type
   std::uint64_t allocated_bytes = 0;  // on disk: less than the size where there are holes
   Timestamp mtime;
   Timestamp ctime;
@@ -53,9 +53,9 @@ struct Stat {
   std::uint64_t inode = 0;
   Timestamp born;  // when the inode was made; zero where the file system does not tell
   std::uint64_t links = 1;
-  DeviceNumber node;       // of a device file
-  bool immutable = false;  // chattr +i or +a
-  bool mount_root = false; // something is mounted here
+  DeviceNumber node;        // of a device file
+  bool immutable = false;   // chattr +i or +a
+  bool mount_root = false;  // something is mounted here
 };
 
 // The same inode of a file system, without a change between: any change of content or metadata moves ctime.
@@ -100,7 +100,7 @@ struct Extent {
 };
 
 struct Space {
-  std::uint64_t free_bytes = 0;   // what this process may use
+  std::uint64_t free_bytes = 0;  // what this process may use
   std::uint64_t total_bytes = 0;
   std::uint64_t free_inodes = 0;  // all-ones where the file system does not count them
 };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 constexpr std::uint64_t k_hole_step_bytes = std::uint64_t{1} << 40;  // some 30 ms of hashing
-constexpr std::size_t k_attribute_overhead_bytes = 16;  // at most, of their encoding
+constexpr std::size_t k_attribute_overhead_bytes = 16;               // at most, of their encoding
 
 Status check(const GoOn& go_on) { return !go_on || go_on() ? Status{} : fail(Errc::interrupted, ""); }
 
@@ -72,8 +72,7 @@ Status Lister::fill(Reading& reading, const fs::Stat& stat, wire::Entry& entry) 
 }
 
 // Recorded only if the file was in one state from before the first byte to after the last.
-Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat& stat,
-                                        const std::string& name) const {
+Result<hash::Digest> Lister::content_of(fs::Directory& directory, const fs::Stat& stat, const std::string& name) const {
   DigestMemory* memory = m_options.digests;
   if (memory != nullptr) {
     const auto known = memory->find(directory, stat, *m_options.secret);
@@ -290,8 +289,7 @@ void add_to_listing_digest(hash::FileHasher& hasher, const std::vector<wire::Ent
   hasher.update(encoded);
 }
 
-Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret,
-                                    const GoOn& go_on) {
+Result<hash::Digest> content_digest(fs::File& file, std::uint64_t size, const hash::Secret& secret, const GoOn& go_on) {
   file.expect_sequential_read();
   return cached_content_digest(file, size, secret, go_on);
 }
@@ -300,18 +298,17 @@ Result<hash::Digest> cached_content_digest(fs::File& file, std::uint64_t size, c
                                            const GoOn& go_on) {
   hash::FileHasher hasher(secret);
   std::vector<std::byte> buffer(k_read_bytes);
-  const fs::ContentVisitor visitor{
-      [&](fs::Extent hole) -> Status {
-        for (std::uint64_t done = 0; done < hole.length; done += k_hole_step_bytes) {
-          hasher.update_zeros(std::min(k_hole_step_bytes, hole.length - done));
-          NB_TRY(check(go_on));
-        }
-        return {};
-      },
-      [&](std::uint64_t, ByteView bytes) {
-        hasher.update(bytes);
-        return check(go_on);
-      }};
+  const fs::ContentVisitor visitor{[&](fs::Extent hole) -> Status {
+                                     for (std::uint64_t done = 0; done < hole.length; done += k_hole_step_bytes) {
+                                       hasher.update_zeros(std::min(k_hole_step_bytes, hole.length - done));
+                                       NB_TRY(check(go_on));
+                                     }
+                                     return {};
+                                   },
+                                   [&](std::uint64_t, ByteView bytes) {
+                                     hasher.update(bytes);
+                                     return check(go_on);
+                                   }};
   NB_TRY(fs::read_through(file, size, buffer, visitor));
   return hasher.finish();
 }

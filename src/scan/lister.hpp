@@ -31,24 +31,24 @@ enum class Compare : std::uint8_t { stat, content };
 
 struct ListerOptions {
   MetadataView view = MetadataView::plain;
-  Compare compare = Compare::stat;        // content: every regular file is read and hashed
-  const filter::Rules* rules = nullptr;   // none: everything; outlives the lister
-  const hash::Secret* secret = nullptr;   // outlives the lister
-  DigestMemory* digests = nullptr;        // none: every content is read; outlives the lister
-  BareMemory* bare = nullptr;             // none: every file is asked for attributes; outlives the lister
-  GoOn go_on = {};                        // none: always
+  Compare compare = Compare::stat;       // content: every regular file is read and hashed
+  const filter::Rules* rules = nullptr;  // none: everything; outlives the lister
+  const hash::Secret* secret = nullptr;  // outlives the lister
+  DigestMemory* digests = nullptr;       // none: every content is read; outlives the lister
+  BareMemory* bare = nullptr;            // none: every file is asked for attributes; outlives the lister
+  GoOn go_on = {};                       // none: always
   std::optional<OwnFiles> own_files = {};
 };
 
 struct Listed {
-  std::optional<fs::Metadata> own;   // of the directory; absent where only names in it were asked for
-  std::uint64_t device = 0;          // with `own`: the file system that the directory lies on
-  std::vector<wire::Entry> entries;  // sorted by name
-  std::vector<fs::Stat> stats;       // of the same entries, as the file system has them
-  std::vector<std::string> vanished; // paths that were gone between the list of names and the look at them
-  std::vector<Error> problems;       // names that could not be read; entries lacks them
-  bool holds_set = false;            // it is the root of a file set
-  bool partial = false;              // some name may be missing: nothing may be deleted here
+  std::optional<fs::Metadata> own;    // of the directory; absent where only names in it were asked for
+  std::uint64_t device = 0;           // with `own`: the file system that the directory lies on
+  std::vector<wire::Entry> entries;   // sorted by name
+  std::vector<fs::Stat> stats;        // of the same entries, as the file system has them
+  std::vector<std::string> vanished;  // paths that were gone between the list of names and the look at them
+  std::vector<Error> problems;        // names that could not be read; entries lacks them
+  bool holds_set = false;             // it is the root of a file set
+  bool partial = false;               // some name may be missing: nothing may be deleted here
 };
 
 class Lister {

@@ -5,12 +5,7 @@ namespace nb::session {
 
 BasisStore::BasisStore(fs::Directory& root, txn::FileSet* set, txn::Transaction& transaction,
                        const hash::Secret& secret, Belief belief, Reporter& reporter)
-    : m_root(root),
-      m_set(set),
-      m_transaction(transaction),
-      m_belief(belief),
-      m_reporter(reporter),
-      m_signer(secret) {}
+    : m_root(root), m_set(set), m_transaction(transaction), m_belief(belief), m_reporter(reporter), m_signer(secret) {}
 
 BasisStore::~BasisStore() = default;
 

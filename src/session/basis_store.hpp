@@ -104,9 +104,9 @@ class BasisStore {
   std::unique_ptr<cache::Manifest> m_manifest;  // opened when it is first needed
   bool m_begun = false;                         // what it stages is this run's
   bool m_staged_any = false;
-  std::optional<bool> m_exists;                 // on disk, while it is not open
+  std::optional<bool> m_exists;  // on disk, while it is not open
   std::optional<bool> m_knows_listings;
-  RelPath m_piece_path;                         // whose piece is m_piece
+  RelPath m_piece_path;  // whose piece is m_piece
   std::optional<delta::SignaturePiece> m_piece;
   std::optional<std::pair<RelPath, hash::Digest>> m_checked;  // whose signature was looked at last,
   bool m_is_sound = false;                                    // and whether it is that of this content

@@ -16,7 +16,7 @@ namespace nb::session {
 using Connector = std::function<Result<std::unique_ptr<transport::ByteStream>>()>;
 
 struct RetryPolicy {
-  unsigned attempts = 0;                   // tries after the first
+  unsigned attempts = 0;                        // tries after the first
   std::chrono::milliseconds first_delay{1000};  // doubled each time, up to a minute
 };
 

@@ -26,8 +26,7 @@ class SentOutput final : public CommandOutput {
   }
   Status problem(const Error& error) override {
     NB_TRY(send_piece());
-    return m_connection.send(
-        wire::Problem{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context});
+    return m_connection.send(wire::Problem{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context});
   }
   Status notice(const std::string& text) override {
     NB_TRY(send_piece());

@@ -24,11 +24,9 @@ bool says_goodbye(wire::FrameReader frame) {
 }  // namespace
 
 Connection::Connection(transport::ByteStream& stream, ConnectionOptions options)
-    : m_stream(stream),
-      m_options(options),
-      m_sender(stream),
-      m_receiver(stream, options.inactivity),
-      m_ticker([this] { tick(); }) {}
+    : m_stream(stream), m_options(options), m_sender(stream), m_receiver(stream, options.inactivity), m_ticker([this] {
+        tick();
+      }) {}
 
 Connection::~Connection() {
   {

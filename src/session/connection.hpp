@@ -23,8 +23,8 @@
 namespace nb::session {
 
 struct ConnectionOptions {
-  std::chrono::milliseconds inactivity{0};         // a silence longer than this is Errc::timeout; zero: wait for ever
-  std::chrono::milliseconds keep_alive{10'000};    // something is sent at least this often; zero: never by itself
+  std::chrono::milliseconds inactivity{0};       // a silence longer than this is Errc::timeout; zero: wait for ever
+  std::chrono::milliseconds keep_alive{10'000};  // something is sent at least this often; zero: never by itself
 };
 
 class Connection {

@@ -103,8 +103,7 @@ ContentSender::Attempt ContentSender::failed(const Error& error) {
 Status ContentSender::give_up(const wire::FileKey& key, Error error, const RelPath& path) {
   error.context = path.str();
   m_reporter.problem(error);
-  return m_connection.send(
-      wire::FileEnd{key, outcome_of(error.code), static_cast<std::uint64_t>(error.sys_errno), {}});
+  return m_connection.send(wire::FileEnd{key, outcome_of(error.code), static_cast<std::uint64_t>(error.sys_errno), {}});
 }
 
 Result<ContentSender::Attempt> ContentSender::send_small(const wire::FileKey& key, Opened& file) {
@@ -146,15 +145,14 @@ Result<ContentSender::Attempt> ContentSender::send_pieces(Opened& file, hash::Fi
     if (!status) line = LineState::broken;
     return status;
   };
-  const fs::ContentVisitor visitor{
-      [&](fs::Extent hole) {
-        hasher.update_zeros(hole.length);
-        return note(m_connection.send(wire::Hole{hole.offset, hole.length}));
-      },
-      [&](std::uint64_t offset, ByteView bytes) {
-        hasher.update(bytes);
-        return note(send_piece(offset, bytes));
-      }};
+  const fs::ContentVisitor visitor{[&](fs::Extent hole) {
+                                     hasher.update_zeros(hole.length);
+                                     return note(m_connection.send(wire::Hole{hole.offset, hole.length}));
+                                   },
+                                   [&](std::uint64_t offset, ByteView bytes) {
+                                     hasher.update(bytes);
+                                     return note(send_piece(offset, bytes));
+                                   }};
   m_buffer.resize(wire::k_max_data_bytes);
   const Status read = fs::read_through(*file.file, file.stat.size, m_buffer, visitor);
   return outcome_of_reading(read, line);

@@ -22,11 +22,11 @@ struct SenderOptions {
   std::uint64_t small_file_bytes = 64 * 1024;  // up to this, one message carries the whole file
   scan::MetadataView view = scan::MetadataView::plain;
   const hash::Secret* secret = nullptr;
-  scan::DigestMemory* digests = nullptr;  // told what was sent; outlives the sender
+  scan::DigestMemory* digests = nullptr;         // told what was sent; outlives the sender
   cache::SignatureMemory* signatures = nullptr;  // told what was sent as a delta; outlives the sender
-  const delta::BlockSigner* signer = nullptr;  // of the secret; outlives the sender
-  const KnownDamage* damage = nullptr;         // what is not sent; outlives the sender
-  GoOn go_on = {};                             // while a file is hashed; none: always
+  const delta::BlockSigner* signer = nullptr;    // of the secret; outlives the sender
+  const KnownDamage* damage = nullptr;           // what is not sent; outlives the sender
+  GoOn go_on = {};                               // while a file is hashed; none: always
 };
 
 class ContentSender {

@@ -128,9 +128,10 @@ void Deletion::tell(const Judged& judged) {
   }
   for (const RelPath& path : judged.stray) {
     if (!m_told.insert(path).second) continue;
-    m_reporter.problem({Errc::not_empty, 0, "delete " + path.parent().str() + "/: " + std::string(path.name()) +
-                                                " in it has a name of nbackup's own and belongs to no file set; " +
-                                                "remove it there by hand if nobody needs it"});
+    m_reporter.problem({Errc::not_empty, 0,
+                        "delete " + path.parent().str() + "/: " + std::string(path.name()) +
+                            " in it has a name of nbackup's own and belongs to no file set; " +
+                            "remove it there by hand if nobody needs it"});
   }
 }
 

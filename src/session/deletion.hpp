@@ -18,7 +18,7 @@ namespace nb::session {
 class Deletion {
  public:
   struct Doomed {
-    RelPath path;      // below the transfer's root
+    RelPath path;  // below the transfer's root
     fs::Stat stat;
     std::uint64_t print = 0;  // of all that goes with it
   };
@@ -41,13 +41,13 @@ class Deletion {
  private:
   struct Judged {
     bool whole = true;
-    std::vector<Doomed> parts;          // if not whole
-    std::uint64_t entries = 0;          // that go, itself and everything below counted
-    std::uint64_t print = 0;            // what they are, in any order
-    std::vector<RelPath> mounts;        // what stays for being another mount
-    std::vector<RelPath> nested;        // and for being a file set of its own
-    std::vector<RelPath> stray;         // reserved names that belong to no file set, and stay with what holds them
-    std::vector<RelPath> barred;        // somebody else's directories, which this user may not move
+    std::vector<Doomed> parts;    // if not whole
+    std::uint64_t entries = 0;    // that go, itself and everything below counted
+    std::uint64_t print = 0;      // what they are, in any order
+    std::vector<RelPath> mounts;  // what stays for being another mount
+    std::vector<RelPath> nested;  // and for being a file set of its own
+    std::vector<RelPath> stray;   // reserved names that belong to no file set, and stay with what holds them
+    std::vector<RelPath> barred;  // somebody else's directories, which this user may not move
     void add_stays(Judged& below);
   };
   Result<Judged> judge(const Doomed& doomed);
@@ -63,7 +63,7 @@ class Deletion {
   const std::function<void(const RelPath&)>* m_visit = nullptr;  // in the second walk
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
-  std::set<RelPath> m_told;  // nested sets and stray names
+  std::set<RelPath> m_told;       // nested sets and stray names
   std::vector<Doomed> m_planned;  // directories that go as a whole
 };
 

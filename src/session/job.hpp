@@ -28,7 +28,7 @@ inline constexpr std::int64_t k_no_max_delete = -1;     // any number of entries
 inline constexpr std::int64_t k_usual_max_delete = -2;  // as the set's policy says, else 50 % of the entries or 1,000
 
 struct Options {
-  std::uint64_t flags = 0;                // wire::OpenFlag bits that the user can set
+  std::uint64_t flags = 0;  // wire::OpenFlag bits that the user can set
   std::int64_t max_delete = k_usual_max_delete;
   std::vector<std::string> filter_rules;  // as filter::Rules::encoded() gives them
   std::chrono::seconds inactivity{0};     // --timeout; 0: none
@@ -43,26 +43,27 @@ struct Job {
   wire::Operation operation = wire::Operation::push;
   std::vector<std::string> sources;
   std::string destination;
-  std::string client;                       // user@host, for the lock note
+  std::string client;  // user@host, for the lock note
   Options options;
-  std::optional<wire::Moment> at;           // the sources lie in a file set, which is read as it was then
-  std::optional<std::string> stay_within;   // push with `at`: as for set_up_source
-  bool single_file_only = false;            // pull: a directory, or what a pattern finds, is Errc::path
-  std::optional<wire::Id> expected_set;     // push: the set this client knows at that destination
-  std::vector<std::string> expected_mounts; // push: absolute paths that were mount points last time, as `mounts` told
-  bool allow_unmounted = false;             // lifts that guard
+  std::optional<wire::Moment> at;            // the sources lie in a file set, which is read as it was then
+  std::optional<std::string> stay_within;    // push with `at`: as for set_up_source
+  bool single_file_only = false;             // pull: a directory, or what a pattern finds, is Errc::path
+  std::optional<wire::Id> expected_set;      // push: the set this client knows at that destination
+  std::vector<std::string> expected_mounts;  // push: absolute paths that were mount points last time, as `mounts` told
+  bool allow_unmounted = false;              // lifts that guard
   Limits limits;
   std::function<void(const wire::Hello&)> on_hello = {};  // told what the other end says of itself, each time
-  std::optional<scan::OwnFiles> own_files;  // on this side
-  scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
-  scan::BareMemory* bare = nullptr;         // of the directories on this side; none: every file is asked. The same
-  cache::SignatureMemory* signatures = nullptr;  // push: of what was sent; none: the sink describes what it has. The same
+  std::optional<scan::OwnFiles> own_files;                // on this side
+  scan::DigestMemory* digests = nullptr;  // of the files on this side; none: every content is read. Outlives the run
+  scan::BareMemory* bare = nullptr;       // of the directories on this side; none: every file is asked. The same
+  cache::SignatureMemory* signatures =
+      nullptr;  // push: of what was sent; none: the sink describes what it has. The same
 };
 
 struct Counts {
   std::uint64_t directories = 0;
-  std::uint64_t entries = 0;      // of all listings, any type
-  std::uint64_t total_bytes = 0;  // size of all regular files scanned
+  std::uint64_t entries = 0;        // of all listings, any type
+  std::uint64_t total_bytes = 0;    // size of all regular files scanned
   std::uint64_t content_bytes = 0;  // file content that crossed the wire
   std::uint64_t sent_bytes = 0;     // on the wire, all of it
   std::uint64_t received_bytes = 0;
@@ -71,14 +72,14 @@ struct Counts {
 };
 
 struct RunReport {
-  wire::RunResult result;             // the sink's account
+  wire::RunResult result;  // the sink's account
   Counts counts;
-  std::optional<wire::Id> set;        // push: the set's UUID
-  std::vector<std::string> mounts;    // push: mount points met below the sources, and those they lie on; absolute
-  std::uint64_t problems = 0;         // per-file errors on both sides
-  int exit_code = 0;                  // 0, 23, 24, 40: what the problems ask for
+  std::optional<wire::Id> set;      // push: the set's UUID
+  std::vector<std::string> mounts;  // push: mount points met below the sources, and those they lie on; absolute
+  std::uint64_t problems = 0;       // per-file errors on both sides
+  int exit_code = 0;                // 0, 23, 24, 40: what the problems ask for
   std::optional<std::uint64_t> read_generation;  // pull with `at`: what that meant
-  bool counts_lost = false;           // committed, but the connection broke before the sink's account came
+  bool counts_lost = false;                      // committed, but the connection broke before the sink's account came
 };
 
 }  // namespace nb::session

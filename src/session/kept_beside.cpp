@@ -31,7 +31,8 @@ void KeptBeside::tell_missing() const {
   const std::string directory = control ? *control : std::string(k_control_name);
   if (m_trouble) {
     m_trouble({Errc::metadata_lost, 0,
-               directory + "/" + cache::k_kept_name + " is missing: owners, modes, links and attributes that the file " +
+               directory + "/" + cache::k_kept_name +
+                   " is missing: owners, modes, links and attributes that the file " +
                    "system there cannot hold are lost; a push brings them again"});
   }
 }

@@ -52,7 +52,7 @@ class KeptBeside final : public scan::KeptAside {
   txn::FileSet& m_set;
   const Place m_place;
   std::function<void(Error)> m_trouble;
-  bool m_marked = false;                       // the set says that it has a store
+  bool m_marked = false;                      // the set says that it has a store
   std::unique_ptr<cache::KeptStore> m_store;  // none: nothing is kept
 };
 

@@ -32,10 +32,11 @@ class KnownContents::Takeover {
   }
 
   Status take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
-    return txn::for_each_arrival(m_contents.m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
-      if (go_on && !go_on()) return fail(Errc::interrupted, "");
-      return take(record, generation, now_ns);
-    });
+    return txn::for_each_arrival(m_contents.m_set.control(), generation,
+                                 [&](const txn::StagedRecord& record) -> Status {
+                                   if (go_on && !go_on()) return fail(Errc::interrupted, "");
+                                   return take(record, generation, now_ns);
+                                 });
   }
 
  private:

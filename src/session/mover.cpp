@@ -58,8 +58,8 @@ std::optional<Mover::Candidate> Mover::look_at(const RelPath& from, std::uint64_
   auto listed = m_lister.read_one(**parent, from.parent(), from.name());
   if (!listed || !*listed || (*listed)->entries.empty()) return std::nullopt;
   Candidate candidate{std::move((*listed)->entries.front()), (*listed)->stats.front()};
-  const bool fits = candidate.stat.type == fs::FileType::regular &&
-                    candidate.entry.type == fs::FileType::regular && candidate.stat.size == size;
+  const bool fits = candidate.stat.type == fs::FileType::regular && candidate.entry.type == fs::FileType::regular &&
+                    candidate.stat.size == size;
   return fits ? std::optional(std::move(candidate)) : std::nullopt;
 }
 
@@ -95,8 +95,7 @@ Result<bool> Mover::take_candidate(const RelPath& from, const ExpectedFile& file
   if (!candidate) return false;
   const auto recorded = m_bases.digest_of(from, candidate->stat);
   if (recorded ? *recorded != digest : !reads_as(digest, from, candidate->stat)) return false;
-  const bool is_alike =
-      candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
+  const bool is_alike = candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
   if (file.size > hash::k_block_bytes) {
     m_bases.begin_file(set_path);
     if (recorded) m_bases.inherit(set_path, from);
@@ -158,8 +157,8 @@ Result<StagedNode> Mover::bring_in(const TakenFile& taken) {
   if (!parent) return gone();
   const auto stat = (*parent)->stat_at(taken.from.name());
   if (!stat || stat->type != fs::FileType::regular) return gone();
-  const bool may_link = taken.is_alike && stat->links == 1 && fs::is_same_state(*stat, taken.state) &&
-                        m_departures->find(taken.from);
+  const bool may_link =
+      taken.is_alike && stat->links == 1 && fs::is_same_state(*stat, taken.state) && m_departures->find(taken.from);
   if (!may_link) return copy(taken, **parent);
   NB_TRY_ASSIGN(fs::Directory * target, m_stager.directory(taken.file.spot));
   const Status linked = (*parent)->link(taken.from.name(), *target, Stager::name_of(taken.file.spot));
@@ -211,15 +210,14 @@ Status Mover::fill(const TakenFile& taken, fs::File& from, fs::File& to) {
 Result<hash::Digest> Mover::copy_content(fs::File& from, fs::File& to, std::uint64_t size) {
   hash::FileHasher hasher(m_secret);
   Status written;
-  const fs::ContentVisitor visitor{
-      [&hasher](fs::Extent hole) -> Status {
-        hasher.update_zeros(hole.length);
-        return {};
-      },
-      [&](std::uint64_t offset, ByteView bytes) {
-        hasher.update(bytes);
-        return written = copy_piece(to, offset, bytes);
-      }};
+  const fs::ContentVisitor visitor{[&hasher](fs::Extent hole) -> Status {
+                                     hasher.update_zeros(hole.length);
+                                     return {};
+                                   },
+                                   [&](std::uint64_t offset, ByteView bytes) {
+                                     hasher.update(bytes);
+                                     return written = copy_piece(to, offset, bytes);
+                                   }};
   from.expect_sequential_read();
   m_buffer.resize(k_copy_bytes);
   const Status read = fs::read_through(from, size, m_buffer, visitor);

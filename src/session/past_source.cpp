@@ -106,8 +106,8 @@ class PastSources {
 
   Status add_entry(PastEntry entry) {
     auto kept = beside({entry.directory_path, {}});
-    m_opened.sources.push_back({std::move(entry.directory), absolute(entry.directory_path), std::move(entry.name),
-                                false, std::move(kept)});
+    m_opened.sources.push_back(
+        {std::move(entry.directory), absolute(entry.directory_path), std::move(entry.name), false, std::move(kept)});
     return {};
   }
 

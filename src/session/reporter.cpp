@@ -17,8 +17,8 @@ void Reporter::problem(const Error& error) {
     m_observer.on_problem(error);
   } else {
     // A broken connection shows itself to whoever receives.
-    static_cast<void>(m_connection.send(
-        wire::Problem{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context}));
+    static_cast<void>(
+        m_connection.send(wire::Problem{error.code, static_cast<std::uint64_t>(error.sys_errno), error.context}));
   }
 }
 

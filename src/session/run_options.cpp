@@ -20,8 +20,8 @@ SourceOptions source_options(const SourceSetup& setup, std::uint64_t flags, cons
                              const wire::Hello& peer, const ListingKey& key) {
   SourceOptions options;
   const bool contents = (flags & (wire::k_flag_verify | wire::k_flag_checksum)) != 0;
-  options.lister = {setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret,
-                    nullptr, nullptr};
+  options.lister = {
+      setup.view, contents ? scan::Compare::content : scan::Compare::stat, &key.rules, &key.secret, nullptr, nullptr};
   options.limits = limits;
   options.damage = &setup.held.damage;
   options.one_file_system = (flags & wire::k_flag_one_file_system) != 0;

@@ -23,7 +23,7 @@ struct ServeOptions {
   Limits limits;
   // Called on any thread when the client ends or loses the connection while a command runs: what it does is to end.
   std::function<void()> on_client_gone;
-  CommandHandler on_command;        // none: every command is Errc::unsupported; keeps to root and read_only by itself
+  CommandHandler on_command;  // none: every command is Errc::unsupported; keeps to root and read_only by itself
 };
 
 // Serves one session to its end. An error was already sent to the peer where that was possible.

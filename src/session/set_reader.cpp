@@ -20,9 +20,7 @@ tl::unexpected<Error> not_there(const RelPath& path, std::uint64_t generation) {
 
 }  // namespace
 
-Result<std::uint64_t> SetReader::generation(const wire::Moment& at) const {
-  return generation_at(set(), history, at);
-}
+Result<std::uint64_t> SetReader::generation(const wire::Moment& at) const { return generation_at(set(), history, at); }
 
 Result<SetReader> open_set(const std::string& place, const std::optional<std::string>& stay_within,
                            const std::string& client, Clock& clock) {

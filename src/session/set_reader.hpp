@@ -61,7 +61,7 @@ class SetView {
   std::unique_ptr<fs::Directory> m_root;
   std::uint64_t m_generation;
   scan::Lister m_lister;
-  std::shared_ptr<KeptBeside> m_beside;         // of the live tree; it says nothing of earlier ones
+  std::shared_ptr<KeptBeside> m_beside;           // of the live tree; it says nothing of earlier ones
   std::shared_ptr<std::vector<Error>> m_trouble;  // with it; told with the next listing
 };
 

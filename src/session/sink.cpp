@@ -26,9 +26,12 @@ unsigned writer_threads(const fs::Directory& root) {
 
 wire::PhaseKind phase_of(txn::CommitPhase phase) {
   switch (phase) {
-    case txn::CommitPhase::sync: return wire::PhaseKind::sync;
-    case txn::CommitPhase::commit: return wire::PhaseKind::commit;
-    case txn::CommitPhase::cleanup: return wire::PhaseKind::cleanup;
+    case txn::CommitPhase::sync:
+      return wire::PhaseKind::sync;
+    case txn::CommitPhase::commit:
+      return wire::PhaseKind::commit;
+    case txn::CommitPhase::cleanup:
+      return wire::PhaseKind::cleanup;
   }
   return wire::PhaseKind::commit;
 }
@@ -46,8 +49,13 @@ scan::ListerOptions Sink::lister_options(Clock& clock) {
   if (bare == nullptr && lasts() && !has(wire::k_flag_paranoid)) {
     bare = &m_bare.emplace([this] { return m_bases->store(); }, clock);
   }
-  return {scan::MetadataView::kept, compares(), m_options.rules,
-          m_options.secret, verifies ? nullptr : m_options.digests, bare, may_go_on};
+  return {scan::MetadataView::kept,
+          compares(),
+          m_options.rules,
+          m_options.secret,
+          verifies ? nullptr : m_options.digests,
+          bare,
+          may_go_on};
 }
 
 Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Reporter& reporter, Clock& clock)
@@ -142,25 +150,40 @@ Status Sink::on_phase(const wire::Phase&) { return {}; }
 Status Sink::take(const wire::RawMessage& message) {
   using enum wire::MessageType;
   switch (message.type) {
-    case directory: return decode<wire::DirectoryMessage>(message, &Sink::on_directory);
-    case listing: return decode<wire::Listing>(message, &Sink::on_listing);
-    case file_digest: return decode<wire::FileDigest>(message, &Sink::on_file_digest);
-    case small_file: return decode<wire::SmallFile>(message, &Sink::on_small_file);
-    case file_begin: return decode<wire::FileBegin>(message, &Sink::on_file_begin);
-    case data: return decode<wire::Data>(message, &Sink::on_data);
-    case copy: return decode<wire::Copy>(message, &Sink::on_copy);
-    case signature_request: return decode<wire::SignatureRequest>(message, &Sink::on_signature_request);
-    case hole: return decode<wire::Hole>(message, &Sink::on_hole);
-    case file_end: return decode<wire::FileEnd>(message, &Sink::on_file_end);
-    case scan_end: return decode<wire::ScanEnd>(message, &Sink::on_scan_end);
-    case problem: return decode<wire::Problem>(message, &Sink::on_report<wire::Problem>);
-    case notice: return decode<wire::Notice>(message, &Sink::on_report<wire::Notice>);
-    case phase: return decode<wire::Phase>(message, &Sink::on_phase);
+    case directory:
+      return decode<wire::DirectoryMessage>(message, &Sink::on_directory);
+    case listing:
+      return decode<wire::Listing>(message, &Sink::on_listing);
+    case file_digest:
+      return decode<wire::FileDigest>(message, &Sink::on_file_digest);
+    case small_file:
+      return decode<wire::SmallFile>(message, &Sink::on_small_file);
+    case file_begin:
+      return decode<wire::FileBegin>(message, &Sink::on_file_begin);
+    case data:
+      return decode<wire::Data>(message, &Sink::on_data);
+    case copy:
+      return decode<wire::Copy>(message, &Sink::on_copy);
+    case signature_request:
+      return decode<wire::SignatureRequest>(message, &Sink::on_signature_request);
+    case hole:
+      return decode<wire::Hole>(message, &Sink::on_hole);
+    case file_end:
+      return decode<wire::FileEnd>(message, &Sink::on_file_end);
+    case scan_end:
+      return decode<wire::ScanEnd>(message, &Sink::on_scan_end);
+    case problem:
+      return decode<wire::Problem>(message, &Sink::on_report<wire::Problem>);
+    case notice:
+      return decode<wire::Notice>(message, &Sink::on_report<wire::Notice>);
+    case phase:
+      return decode<wire::Phase>(message, &Sink::on_phase);
     case error: {
       NB_TRY_ASSIGN(const auto error, wire::decode_message<wire::ErrorMessage>(message.body));
       return tl::make_unexpected(from_message(error));
     }
-    default: return fail(Errc::protocol, "message not allowed from a source");
+    default:
+      return fail(Errc::protocol, "message not allowed from a source");
   }
 }
 
@@ -241,7 +264,8 @@ Status Sink::commit() {
   m_result.durability_unsure = outcome.changed && !outcome.durable;
   if (!outcome.changed) return {};
   // Where history is kept these names are the old files.
-  if (m_mover && !outcome.kept_history) m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
+  if (m_mover && !outcome.kept_history)
+    m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
   m_beside->confirm();
   m_bases->confirm();
   return {};

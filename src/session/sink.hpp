@@ -21,8 +21,8 @@
 #include "session/mover.hpp"
 #include "session/name_check.hpp"
 #include "session/remembered_bare.hpp"
-#include "session/small_file_writers.hpp"
 #include "session/sink_types.hpp"
+#include "session/small_file_writers.hpp"
 
 namespace nb::session {
 
@@ -37,16 +37,16 @@ struct SinkTarget {
 struct SinkOptions {
   SinkMode mode = SinkMode::commit;
   Direction direction = Direction::received;
-  std::uint64_t flags = 0;                // wire::OpenFlag
+  std::uint64_t flags = 0;  // wire::OpenFlag
   std::int64_t max_delete = k_usual_max_delete;
   bool always_limits_deletion = false;  // the set's, or the usual one, holds whatever max_delete allows
   std::chrono::seconds wait_readers{60};
   std::string client;  // user@host, for the account of the generation
   const filter::Rules* rules = nullptr;
   const hash::Secret* secret = nullptr;
-  scan::DigestMemory* digests = nullptr;  // of what is here; not asked in a verification, which reads it all
-  scan::BareMemory* bare = nullptr;       // of what is here; none: a set that lasts has its own
-  std::uint64_t want_credit = 4096;       // the source's
+  scan::DigestMemory* digests = nullptr;         // of what is here; not asked in a verification, which reads it all
+  scan::BareMemory* bare = nullptr;              // of what is here; none: a set that lasts has its own
+  std::uint64_t want_credit = 4096;              // the source's
   std::uint64_t inline_limit_bytes = 64 * 1024;  // the source's
   std::uint64_t listing_credit_bytes = std::uint64_t{4} << 20;  // ours: bounds the directories that are unfinished here
   // Where the source is not to be trusted (a pull): the only names that may come at the root. None: any, and the
@@ -237,8 +237,8 @@ class Sink {
   Status on_copy(const wire::Copy& message);
   Status apply(Status status, std::uint64_t bytes);
   Status want_whole(ExpectedFile& file);
-  Status staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
-                const fs::Metadata& meta, std::uint64_t size);
+  Status staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest, const fs::Metadata& meta,
+                std::uint64_t size);
   Result<ExpectedFile*> expected(const wire::FileKey& key);
   Status settled(const wire::FileKey& key);
   Status per_file(Status status, const RelPath& path);
@@ -254,9 +254,7 @@ class Sink {
   std::function<void(const RelPath&)> deletion_items();
   void differs() { ++m_result.differences; }
   // Whether the set remembers what this run finds out.
-  [[nodiscard]] bool lasts() const {
-    return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent;
-  }
+  [[nodiscard]] bool lasts() const { return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent; }
   [[nodiscard]] scan::Compare compares() const;
   scan::ListerOptions lister_options(Clock& clock);
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
@@ -273,8 +271,8 @@ class Sink {
   scan::Lister m_lister;
   // Without rules: what an interrupted run staged and this one excludes must go. Contents are read when they count.
   scan::Lister m_stage_lister;
-  std::optional<KeptBeside> m_beside; // of the set, where it lasts
-  std::optional<Stager> m_stager;     // commit mode
+  std::optional<KeptBeside> m_beside;  // of the set, where it lasts
+  std::optional<Stager> m_stager;      // commit mode
   std::optional<Deletion> m_deletion;
   std::optional<NameCheck> m_names;   // where there is a tree
   std::optional<BasisStore> m_bases;  // commit mode
@@ -283,8 +281,8 @@ class Sink {
   wire::RunResult m_result;
 
   std::uint64_t m_next_id = 0;
-  std::uint64_t m_entries = 0;        // announced
-  std::uint64_t m_live_entries = 0;   // met in the present generation
+  std::uint64_t m_entries = 0;       // announced
+  std::uint64_t m_live_entries = 0;  // met in the present generation
   std::vector<Ancestor> m_ancestors;
   std::map<std::uint64_t, SinkDirectory> m_open;
   std::map<wire::FileKey, ExpectedFile> m_expected;
@@ -292,8 +290,8 @@ class Sink {
   // Directories that the source must keep for us, and what each takes of the listing credit at the least.
   std::map<std::uint64_t, std::uint64_t> m_unfinished;
   std::uint64_t m_unfinished_bytes = 0;
-  std::uint64_t m_riding = 0;         // of m_expected: what comes with its listing
-  std::set<wire::FileKey> m_asked;    // wanted and not yet answered
+  std::uint64_t m_riding = 0;       // of m_expected: what comes with its listing
+  std::set<wire::FileKey> m_asked;  // wanted and not yet answered
   std::optional<Incoming> m_incoming;
   // First members of link groups that are staged in this run; no spot: not complete (yet).
   std::map<RelPath, std::optional<Spot>> m_shared;
@@ -303,11 +301,11 @@ class Sink {
   // Files of an adopted tree that made room for their successors, now in slots of their own.
   std::map<RelPath, txn::StagedRecord> m_begun;
   std::map<RelPath, WaitingName> m_waiting;
-  std::set<RelPath> m_removed;         // where names may be the same: what goes
-  std::set<RelPath> m_kept_names;      // what stays although it is an extra
-  std::set<RelPath> m_bystanders;      // in the set: directories that are not transferred, and whose names change
+  std::set<RelPath> m_removed;               // where names may be the same: what goes
+  std::set<RelPath> m_kept_names;            // what stays although it is an extra
+  std::set<RelPath> m_bystanders;            // in the set: directories that are not transferred, and whose names change
   std::span<const wire::Entry> m_following;  // behind the entry at hand, in its message
-  std::map<RelPath, bool> m_closed;   // live directories of the set that are closed to us: could they be opened up?
+  std::map<RelPath, bool> m_closed;  // live directories of the set that are closed to us: could they be opened up?
   std::optional<wire::ScanEnd> m_scan_end;
   std::unique_ptr<fs::Directory> m_live;        // the live directory used last
   RelPath m_live_path;                          // in the set
@@ -315,7 +313,7 @@ class Sink {
   std::uint64_t m_written_since_check = 0;
   std::uint64_t m_staged_since_flush = 0;
   std::chrono::steady_clock::time_point m_last_progress{};
-  std::optional<SmallFileWriters> m_writers;        // commit mode; last, so that it goes first
+  std::optional<SmallFileWriters> m_writers;  // commit mode; last, so that it goes first
 };
 
 }  // namespace nb::session

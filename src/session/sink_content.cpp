@@ -273,9 +273,8 @@ Status Sink::on_hole(const wire::Hole& message) {
   // Before anything is hashed: the file system may not have files of that size.
   const Status grown = in.file->set_size(in.at);
   if (!grown) return refuse_incoming(grown);
-  return in_steps(message.length, [&in](std::uint64_t, std::uint64_t length) {
-    return in.builder->update_zeros(length);
-  });
+  return in_steps(message.length,
+                  [&in](std::uint64_t, std::uint64_t length) { return in.builder->update_zeros(length); });
 }
 
 Status Sink::on_file_end(const wire::FileEnd& message) {
@@ -287,8 +286,8 @@ Status Sink::on_file_end(const wire::FileEnd& message) {
     if (m_incoming) NB_TRY(drop_incoming(*file));
     return settled(message.file);
   }
-  const bool is_short = m_incoming && m_incoming->kind == wire::ContentKind::whole &&
-                        m_incoming->at != m_incoming->size;
+  const bool is_short =
+      m_incoming && m_incoming->kind == wire::ContentKind::whole && m_incoming->at != m_incoming->size;
   if (!m_incoming || is_short) return fail(Errc::protocol, "file end: content is missing");
   if (m_incoming->file) {
     const auto good = content_is_good(message.digest);

@@ -100,8 +100,8 @@ Status Sink::offer_basis(const wire::Entry& entry, const fs::Stat* present, Expe
   // Little of what was begun is worth less than all of the old file; but one that resembles nothing after all must not
   // make every run begin anew.
   const auto useful = [&entry](const fs::Stat& stat) { return std::min(stat.size, entry.size); };
-  const bool is_better = resembles && (!begun.file || useful(begun.file->stat) < useful(*present) >>
-                                                          std::max(begun.times, 1U));
+  const bool is_better =
+      resembles && (!begun.file || useful(begun.file->stat) < useful(*present) >> std::max(begun.times, 1U));
   file.basis = is_better ? m_bases->offer(set_path(file.path), *present) : std::move(begun.file);
   file.owes_basis_done = file.basis.has_value();
   return {};

@@ -236,8 +236,10 @@ Status Sink::on_metadata(SinkDirectory& directory, const wire::Entry& entry, con
   NB_TRY_ASSIGN(fs::Metadata literal, m_stager->literal_for(entry.type, entry.meta, path.str()));
   remember_content(path, here.stat, literal.mtime);
   return m_target.transaction->add(
-      txn::SetMetadata{set_path(path), txn::ident_of(here.stat),
-                       {here.stat.mode, here.stat.owner, here.stat.mtime, std::move(xattrs)}, std::move(literal)});
+      txn::SetMetadata{set_path(path),
+                       txn::ident_of(here.stat),
+                       {here.stat.mode, here.stat.owner, here.stat.mtime, std::move(xattrs)},
+                       std::move(literal)});
 }
 
 // Its ctime will be another one, its content will not.

@@ -38,9 +38,10 @@ Result<std::unique_ptr<fs::Directory>> clear_ephemeral(const SinkRequest& reques
   NB_TRY(txn::recover(*set, *lock, clock));
   const Status removed = set->remove_control();
   if (!removed && removed.error().code == Errc::foreign_edit) {
-    return fail(Errc::path, root_path + "/" + removed.error().context +
-                                " keeps what an earlier pull or restore found in its way; move it elsewhere and remove " +
-                                root_path + "/.nbackup, then run this again");
+    return fail(Errc::path,
+                root_path + "/" + removed.error().context +
+                    " keeps what an earlier pull or restore found in its way; move it elsewhere and remove " +
+                    root_path + "/.nbackup, then run this again");
   }
   NB_TRY(removed);
   return set->root().reopen();

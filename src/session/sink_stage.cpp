@@ -7,8 +7,7 @@
 namespace nb::session {
 
 // Brings `entry` into the stage, or asks for its content.
-Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shared,
-                   const fs::Stat* present) {
+Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* present) {
   if (!commits()) {
     // What it would transfer.
     if (entry.type == fs::FileType::regular && !entry.link_to) m_result.content_bytes += entry.size;

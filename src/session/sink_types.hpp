@@ -56,7 +56,7 @@ std::string at_destination(const std::string& path, const Error& error);
 // A directory whose listing is awaited or being worked on.
 struct SinkDirectory {
   std::uint64_t id = 0;
-  RelPath path;      // below the transfer's root
+  RelPath path;  // below the transfer's root
   std::uint64_t flags = 0;
   Location location;
   wire::ReplyKind reply = wire::ReplyKind::same;
@@ -67,16 +67,16 @@ struct SinkDirectory {
   std::string last_name;
   std::vector<std::string> directories;         // of the listing, rising
   std::vector<std::string> announced_children;  // rising
-  bool began = false;                   // the first part of the listing has come
-  bool touched = false;                 // operations are planned in it: its time must be set again
-  std::optional<bool> may_change;       // names can be made and removed in it, once somebody has asked
-  std::unique_ptr<hash::FileHasher> listing;  // of what has come of its listing
-  hash::Digest announced;               // what the listing's digest must be
-  std::optional<StagedNode> staged;     // itself, once it has its metadata
-  std::optional<fs::Metadata> own;      // as wanted
-  std::optional<RelPath> moved_from;    // below the set's root: a directory here that has looked like this one
-  std::vector<std::string> extras;      // names here, rising, that the listing does not have and that stay
-  std::vector<std::size_t> extra_indices;  // of `present`, where these were known without a listing
+  bool began = false;                           // the first part of the listing has come
+  bool touched = false;                         // operations are planned in it: its time must be set again
+  std::optional<bool> may_change;               // names can be made and removed in it, once somebody has asked
+  std::unique_ptr<hash::FileHasher> listing;    // of what has come of its listing
+  hash::Digest announced;                       // what the listing's digest must be
+  std::optional<StagedNode> staged;             // itself, once it has its metadata
+  std::optional<fs::Metadata> own;              // as wanted
+  std::optional<RelPath> moved_from;            // below the set's root: a directory here that has looked like this one
+  std::vector<std::string> extras;              // names here, rising, that the listing does not have and that stay
+  std::vector<std::size_t> extra_indices;       // of `present`, where these were known without a listing
 };
 
 struct PresentEntry {
@@ -88,17 +88,17 @@ struct PresentEntry {
 struct ExpectedFile {
   RelPath path;
   Spot spot;
-  bool in_live = false;                 // enters by a journal operation of its own
+  bool in_live = false;  // enters by a journal operation of its own
   std::optional<txn::Ident> replaced;
-  bool shared = false;                  // others will be linked to it
+  bool shared = false;  // others will be linked to it
   fs::Metadata meta;
   std::uint64_t size = 0;
-  bool dropped = false;                 // it comes without having been wanted, and there is no place for it
-  std::optional<BasisFile> basis;       // a delta against it may come
-  bool owes_basis_done = false;         // the source waits for our word on that delta, or on its digest
-  bool digest_asked = false;            // its digest alone may come
-  bool counted = true;                  // as new, or as changed; not any more once it has failed
-  bool rides = false;                   // it comes with its listing
+  bool dropped = false;            // it comes without having been wanted, and there is no place for it
+  std::optional<BasisFile> basis;  // a delta against it may come
+  bool owes_basis_done = false;    // the source waits for our word on that delta, or on its digest
+  bool digest_asked = false;       // its digest alone may come
+  bool counted = true;             // as new, or as changed; not any more once it has failed
+  bool rides = false;              // it comes with its listing
 };
 
 // A name that becomes a hard link once everything is staged.
@@ -128,11 +128,11 @@ struct Incoming {
   std::uint64_t size = 0;
   fs::Metadata meta;
   wire::ContentKind kind = wire::ContentKind::whole;
-  std::unique_ptr<fs::File> file;             // none: its content is dropped (it could not be made)
+  std::unique_ptr<fs::File> file;  // none: its content is dropped (it could not be made)
   std::unique_ptr<delta::SignatureBuilder> builder;
   std::unique_ptr<fs::File> basis;
-  std::unique_ptr<delta::Applier> applier;    // none although it is a delta: the basis has changed, it is void
-  std::uint64_t at = 0;                       // whole contents
+  std::unique_ptr<delta::Applier> applier;  // none although it is a delta: the basis has changed, it is void
+  std::uint64_t at = 0;                     // whole contents
   std::uint64_t since_writeback = 0;
 };
 

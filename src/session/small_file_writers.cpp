@@ -60,9 +60,8 @@ void SmallFileWriters::start() {
 // With m_mutex held. A new directory goes to whoever has least to do.
 SmallFileWriters::Worker& SmallFileWriters::worker_for(const fs::Directory* directory) {
   if (m_last_worker == nullptr || directory != m_last_directory) {
-    const auto least = std::min_element(m_workers.begin(), m_workers.end(), [](const auto& a, const auto& b) {
-      return a->queue.size() < b->queue.size();
-    });
+    const auto least = std::min_element(m_workers.begin(), m_workers.end(),
+                                        [](const auto& a, const auto& b) { return a->queue.size() < b->queue.size(); });
     m_last_worker = least->get();
     m_last_directory = directory;
   }

@@ -27,7 +27,7 @@ struct SmallFileJob {
 };
 
 struct WrittenFile {
-  SmallFileJob job;                  // without the content
+  SmallFileJob job;  // without the content
   std::uint64_t size = 0;
   Status status;                     // an error with a handle: it was made, and is not whole
   std::unique_ptr<fs::File> handle;  // none if it could not be made, or nothing is left to do
@@ -66,7 +66,7 @@ class SmallFileWriters {
   void work(Worker& worker);
   void finished(WrittenFile written, std::uint64_t bytes);
 
-  unsigned m_threads;  // at most; 0: the work is done by put()
+  unsigned m_threads;     // at most; 0: the work is done by put()
   PlainMetadata m_plain;  // where there are no threads
   std::vector<std::unique_ptr<Worker>> m_workers;
   const fs::Directory* m_last_directory = nullptr;  // only compared

@@ -10,8 +10,14 @@ constexpr std::chrono::milliseconds k_progress_interval{100};
 constexpr std::chrono::seconds k_farewell{5};
 
 SenderOptions sender_options(const SourceOptions& options, const delta::BlockSigner& signer) {
-  return {options.limits.inline_limit_bytes, options.lister.view, options.lister.secret,
-          options.lister.digests, options.signatures, &signer, options.damage, options.lister.go_on};
+  return {options.limits.inline_limit_bytes,
+          options.lister.view,
+          options.lister.secret,
+          options.lister.digests,
+          options.signatures,
+          &signer,
+          options.damage,
+          options.lister.go_on};
 }
 
 SourceOptions stopped_by(GoOn go_on, SourceOptions options) {
@@ -88,13 +94,22 @@ Status Source::shut_down(Status status) {
 
 Status Source::do_work(Work work) {
   switch (work) {
-    case Work::reply: return answer_next_reply();
-    case Work::done: finish_next_done(); break;
-    case Work::basis_done: finish_next_basis(); break;
-    case Work::want: return serve_want();
-    case Work::scan: return scan_next();
-    case Work::end_scan: return end_scan();
-    case Work::finished: break;
+    case Work::reply:
+      return answer_next_reply();
+    case Work::done:
+      finish_next_done();
+      break;
+    case Work::basis_done:
+      finish_next_basis();
+      break;
+    case Work::want:
+      return serve_want();
+    case Work::scan:
+      return scan_next();
+    case Work::end_scan:
+      return end_scan();
+    case Work::finished:
+      break;
   }
   return {};
 }
@@ -124,9 +139,7 @@ Result<Source::Work> Source::next_work() {
 }
 
 // With m_mutex held: at least one listing may be out at any time.
-bool Source::may_scan() const {
-  return !m_walk.empty() && m_pending_bytes < m_options.limits.listing_credit_bytes;
-}
+bool Source::may_scan() const { return !m_walk.empty() && m_pending_bytes < m_options.limits.listing_credit_bytes; }
 
 // With m_mutex held.
 void Source::forget_if_done(std::uint64_t id) {

@@ -128,7 +128,7 @@ class Source {
   std::vector<SourceDirectory> m_walk;  // still to be read, the next one last
   std::uint64_t m_next_id = 0;
   std::uint64_t m_names_since_flush = 0;
-  std::optional<RelPath> m_all_below;   // everything below it is taken whole
+  std::optional<RelPath> m_all_below;  // everything below it is taken whole
   std::atomic<bool> m_scan_ended{false};
 
   std::mutex m_mutex;  // guards what follows
@@ -137,16 +137,16 @@ class Source {
   std::uint64_t m_pending_bytes = 0;
   std::uint64_t m_next_reply = 0;
   std::deque<wire::DirectoryReply> m_replies;
-  std::deque<std::uint64_t> m_done;     // directories that the sink needs no more of
+  std::deque<std::uint64_t> m_done;  // directories that the sink needs no more of
   std::deque<wire::Want> m_wants;
   std::map<wire::FileKey, Exchange> m_exchanges;
-  std::map<wire::FileKey, wire::Want> m_parked;  // until the first piece of their signature is here
+  std::map<wire::FileKey, wire::Want> m_parked;       // until the first piece of their signature is here
   std::map<SignatureKey, std::uint64_t> m_requested;  // pieces asked for, and the bytes they may take
   std::map<SignatureKey, Bytes> m_signatures;         // pieces that have come
   std::uint64_t m_signature_bytes = 0;                // of both
   std::optional<wire::FileKey> m_sending_delta;
   std::deque<wire::FileKey> m_basis_done;
-  std::optional<Status> m_end;          // set when the result or an error arrived
+  std::optional<Status> m_end;  // set when the result or an error arrived
 
   std::thread m_receiver;
   std::chrono::steady_clock::time_point m_last_progress{};

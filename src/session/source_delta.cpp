@@ -96,8 +96,8 @@ Result<Bytes> Source::wait_for_signature(const wire::FileKey& key, std::uint64_t
   std::unique_lock lock(m_mutex);
   m_wake.wait(lock, [&] { return m_end || m_signatures.contains(id); });
   const auto found = m_signatures.find(id);
-  if (found == m_signatures.end()) return *m_end ? fail(Errc::protocol, "a result before the end of the plan")
-                                                 : tl::make_unexpected(m_end->error());
+  if (found == m_signatures.end())
+    return *m_end ? fail(Errc::protocol, "a result before the end of the plan") : tl::make_unexpected(m_end->error());
   Bytes blob = std::move(found->second);
   m_signature_bytes -= blob.size();
   m_signatures.erase(found);
@@ -197,8 +197,8 @@ Status Source::take_signature(const wire::Signature& signature) {
 Status Source::take_basis_done(const wire::BasisDone& done) {
   const std::lock_guard lock(m_mutex);
   const auto it = m_exchanges.find(done.file);
-  const bool is_told = it != m_exchanges.end() &&
-                       (it->second == Exchange::delta_sent || it->second == Exchange::digest_told);
+  const bool is_told =
+      it != m_exchanges.end() && (it->second == Exchange::delta_sent || it->second == Exchange::digest_told);
   if (!is_told) return fail(Errc::protocol, "basis done: no such delta");
   m_exchanges.erase(it);
   m_basis_done.push_back(done.file);

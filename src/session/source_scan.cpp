@@ -119,9 +119,9 @@ void Source::count(const SourceListing& listing) {
 Status Source::announce(const SourceDirectory& directory, SourceListing listing, std::uint64_t flags) {
   const std::uint64_t id = m_next_id++;
   if ((flags & wire::k_directory_implied) != 0) listing.listed.own.reset();
-  wire::DirectoryMessage message{id, directory.path, flags, listing.listed.entries.size(),
-                                 scan::listing_digest(listing.listed.own, listing.listed.entries,
-                                                      *m_options.lister.secret)};
+  wire::DirectoryMessage message{
+      id, directory.path, flags, listing.listed.entries.size(),
+      scan::listing_digest(listing.listed.own, listing.listed.entries, *m_options.lister.secret)};
   m_plan.update(message.digest.bytes);
   const bool take_all = m_all_below && directory.path.is_within(*m_all_below);
   Pending* pending = nullptr;
@@ -231,8 +231,8 @@ Status Source::send_listing(std::uint64_t id, Pending& pending) {
     }
     part.entries.push_back(entry);
     part_bytes += encoded_size_at_most(entry);
-    const bool is_full = part_bytes >= wire::k_max_listing_part_bytes ||
-                         part.entries.size() == wire::k_max_listing_part_entries;
+    const bool is_full =
+        part_bytes >= wire::k_max_listing_part_bytes || part.entries.size() == wire::k_max_listing_part_entries;
     if (!is_full || i + 1 == entries.size()) continue;
     part.last = false;
     NB_TRY(m_connection.send(part));

@@ -43,8 +43,8 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
   NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), client, clock));
   setup.generation = setup.held.sets.front()->head().generation;
   const auto trouble = [told = setup.tree.trouble()](Error error) { told->push_back(std::move(error)); };
-  setup.tree.read_beside(source, std::make_shared<KeptBeside>(*set, place_of(start.below, found.below),
-                                                              KeptBeside::Use::read, trouble));
+  setup.tree.read_beside(
+      source, std::make_shared<KeptBeside>(*set, place_of(start.below, found.below), KeptBeside::Use::read, trouble));
   return {};
 }
 

@@ -21,36 +21,36 @@ using Origins = std::vector<std::uint16_t>;
 
 // A directory still to be read.
 struct SourceDirectory {
-  RelPath path;             // below the transfer's root
+  RelPath path;  // below the transfer's root
   Origins origins;
-  bool is_foreign = false;  // on another file system than its parent
-  bool has_gaps = false;    // one of several sources could not tell what it has here
-  fs::Stat stat;            // as its parent saw it; of no meaning for the root
+  bool is_foreign = false;          // on another file system than its parent
+  bool has_gaps = false;            // one of several sources could not tell what it has here
+  fs::Stat stat;                    // as its parent saw it; of no meaning for the root
   std::uint64_t parent_device = 0;  // 0: that is not one directory
 };
 
 struct SourceListing {
-  scan::Listed listed;                   // merged
-  bool empty_source = false;             // one of the sources begins here and has nothing
-  std::vector<Origins> origins;          // of each entry; empty where the tree has one source: all from that
-  std::vector<Origins> foreign;          // of each directory, beside origins: those that have another file system there
-  std::set<std::string> gaps;            // names in it that one of several sources could not tell of
-  std::vector<std::string> mounts;       // absolute paths of the directories in it that are mount points, in any source
+  scan::Listed listed;              // merged
+  bool empty_source = false;        // one of the sources begins here and has nothing
+  std::vector<Origins> origins;     // of each entry; empty where the tree has one source: all from that
+  std::vector<Origins> foreign;     // of each directory, beside origins: those that have another file system there
+  std::set<std::string> gaps;       // names in it that one of several sources could not tell of
+  std::vector<std::string> mounts;  // absolute paths of the directories in it that are mount points, in any source
   [[nodiscard]] Origins origin(std::size_t index) const { return origins.empty() ? Origins{0} : origins[index]; }
 };
 
 // A source that was opened by others, as a state of a file set is.
 struct OpenedSource {
   std::shared_ptr<fs::Directory> directory;
-  std::string path;                 // absolute, for messages: the directory's, or with `is_itself` its parent's
-  std::optional<std::string> only;  // the one name in it that is meant; none: its content
-  bool is_itself = false;           // `only` is the name under which the directory itself is to appear
+  std::string path;                       // absolute, for messages: the directory's, or with `is_itself` its parent's
+  std::optional<std::string> only;        // the one name in it that is meant; none: its content
+  bool is_itself = false;                 // `only` is the name under which the directory itself is to appear
   std::shared_ptr<scan::KeptAside> kept;  // beside the tree; may be null
 };
 
 struct OpenedSources {
-  std::vector<OpenedSource> sources;  // at least one
-  std::vector<Error> problems;        // what could not be opened
+  std::vector<OpenedSource> sources;      // at least one
+  std::vector<Error> problems;            // what could not be opened
   SourceShape shape = SourceShape::tree;  // single_file: the only source is one, and no directory
   // Where trouble that shows while they are read is noted.
   std::shared_ptr<std::vector<Error>> trouble = std::make_shared<std::vector<Error>>();
@@ -66,7 +66,7 @@ class SourceTree {
   static SourceTree of(OpenedSources opened);
 
   [[nodiscard]] SourceDirectory root() const;
-  [[nodiscard]] bool implied_root() const;                       // no source gives the root its content
+  [[nodiscard]] bool implied_root() const;  // no source gives the root its content
   [[nodiscard]] bool is_single_file() const { return m_is_single_file; }
   [[nodiscard]] const std::vector<Error>& problems() const { return m_problems; }
   // The mount points that sources are or lie below, but for the root of all.

@@ -132,8 +132,8 @@ Result<StagedNode> Stager::make_special(const Spot& spot, const wire::Entry& ent
   NB_TRY_ASSIGN(fs::Directory * dir, directory(spot));
   const std::string name = name_of(spot);
   const bool is_symlink = entry.type == fs::FileType::symlink;
-  const Status made = is_symlink ? dir->create_symlink(name, entry.target)
-                                 : dir->create_node(name, entry.type, entry.node);
+  const Status made =
+      is_symlink ? dir->create_symlink(name, entry.target) : dir->create_node(name, entry.type, entry.node);
   // A device that may not be made, or whose number this file system cannot hold, is kept as a file that says what it
   // is.
   if (!made && is_refusal(made.error())) {
@@ -194,7 +194,7 @@ Result<std::unique_ptr<fs::File>> Stager::create_file(const Spot& spot, const fs
 }
 
 Result<std::unique_ptr<fs::File>> Stager::create_in(fs::Directory& directory, const std::string& name,
-                                                           const fs::Metadata& meta) {
+                                                    const fs::Metadata& meta) {
   NB_FAILPOINT("session.stage.file");
   return directory.create_file(name, creation_mode(meta));
 }
@@ -301,8 +301,7 @@ Status Stager::check_space() {
   NB_TRY_ASSIGN(const fs::Space space, m_set.control().space());
   m_check_bytes = txn::space_reserve(space) / 2;
   if (txn::has_room(space)) return {};
-  return fail(Errc::no_space, "file set: only " + std::to_string(space.free_bytes >> 20) +
-                                  " MiB are left");
+  return fail(Errc::no_space, "file set: only " + std::to_string(space.free_bytes >> 20) + " MiB are left");
 }
 
 }  // namespace nb::session

@@ -70,7 +70,7 @@ class Stager {
   // (nothing otherwise: then settle_file, by the stager's thread). `plain` is the thread's own.
   Result<Placement> place(const Spot& spot);
   static Result<std::unique_ptr<fs::File>> create_in(fs::Directory& directory, const std::string& name,
-                                                      const fs::Metadata& meta);
+                                                     const fs::Metadata& meta);
   static Result<std::optional<StagedNode>> finish_plain(fs::File& file, const fs::Metadata& meta, Inherits inherits,
                                                         PlainMetadata& plain);
   Result<StagedNode> settle_file(const Spot& spot, fs::File& file, const fs::Metadata& meta, const std::string& path);
@@ -121,7 +121,7 @@ class Stager {
   RelPath m_cached_below;
   bool m_cached_inherits = false;
   PlainMetadata m_plain;
-  const std::vector<gid_t> m_groups;        // that this process may give to its files
+  const std::vector<gid_t> m_groups;  // that this process may give to its files
   std::uint64_t m_check_bytes = 0;
   std::uint64_t m_kept_aside = 0;
   std::set<std::string> m_lost_kinds;

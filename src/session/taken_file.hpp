@@ -9,7 +9,7 @@
 namespace nb::session {
 
 struct TakenFile {
-  ExpectedFile file;      // what is to be made, and where; neither dropped nor with a basis
+  ExpectedFile file;  // what is to be made, and where; neither dropped nor with a basis
   hash::Digest digest;
   RelPath from;           // below the set's root
   fs::Stat state;         // of `from` when its content was checked: what fs::is_same_state looks at

@@ -148,10 +148,10 @@ class Diff {
     std::size_t i = 0;
     std::size_t k = 0;
     while (i < old.entries.size() || k < now.entries.size()) {
-      const bool has_old = i < old.entries.size() &&
-                           (k == now.entries.size() || old.entries[i].name <= now.entries[k].name);
-      const bool has_now = k < now.entries.size() &&
-                           (i == old.entries.size() || now.entries[k].name <= old.entries[i].name);
+      const bool has_old =
+          i < old.entries.size() && (k == now.entries.size() || old.entries[i].name <= now.entries[k].name);
+      const bool has_now =
+          k < now.entries.size() && (i == old.entries.size() || now.entries[k].name <= old.entries[i].name);
       const std::string& name = has_old ? old.entries[i].name : now.entries[k].name;
       NB_TRY(compare_name(path.child(name), has_old ? std::optional(seen(old, i)) : std::nullopt,
                           has_now ? std::optional(seen(now, k)) : std::nullopt));

@@ -14,8 +14,8 @@ namespace nb::session {
 
 struct SourcePath {
   std::unique_ptr<fs::Directory> handle;  // what was found: go on from here, not from the path
-  std::string directory;            // absolute and real, for messages
-  std::optional<std::string> name;  // one entry of it; none: the directory's whole content
+  std::string directory;                  // absolute and real, for messages
+  std::optional<std::string> name;        // one entry of it; none: the directory's whole content
 };
 
 // `dir/`, `.`, `..`, `dir/.` and `/` mean content; everything else the last component as an entry of its directory.

@@ -33,13 +33,37 @@ Pair cut_word(std::string_view text, std::string_view separators) {
 }
 
 // The spelling of the manual, for the directives that people meet most.
-constexpr auto k_spellings = std::to_array<std::string_view>(
-    {"AddressFamily", "BindAddress", "BindInterface", "CanonicalizeHostname", "CertificateFile", "CheckHostIP",
-     "ConnectionAttempts", "GSSAPIKeyExchange", "GlobalKnownHostsFile", "HostKeyAlias", "IPQoS", "IdentitiesOnly",
-     "IdentityAgent", "IdentityFile", "KnownHostsCommand", "LocalCommand", "NoHostAuthenticationForLocalhost",
-     "PKCS11Provider", "PermitLocalCommand", "PreferredAuthentications", "ProxyCommand", "ProxyJump",
-     "ProxyUseFdpass", "PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "RevokedHostKeys",
-     "SecurityKeyProvider", "SetEnv", "UserKnownHostsFile", "VerifyHostKeyDNS"});
+constexpr auto k_spellings = std::to_array<std::string_view>({"AddressFamily",
+                                                              "BindAddress",
+                                                              "BindInterface",
+                                                              "CanonicalizeHostname",
+                                                              "CertificateFile",
+                                                              "CheckHostIP",
+                                                              "ConnectionAttempts",
+                                                              "GSSAPIKeyExchange",
+                                                              "GlobalKnownHostsFile",
+                                                              "HostKeyAlias",
+                                                              "IPQoS",
+                                                              "IdentitiesOnly",
+                                                              "IdentityAgent",
+                                                              "IdentityFile",
+                                                              "KnownHostsCommand",
+                                                              "LocalCommand",
+                                                              "NoHostAuthenticationForLocalhost",
+                                                              "PKCS11Provider",
+                                                              "PermitLocalCommand",
+                                                              "PreferredAuthentications",
+                                                              "ProxyCommand",
+                                                              "ProxyJump",
+                                                              "ProxyUseFdpass",
+                                                              "PubkeyAuthentication",
+                                                              "RekeyLimit",
+                                                              "RequiredRSASize",
+                                                              "RevokedHostKeys",
+                                                              "SecurityKeyProvider",
+                                                              "SetEnv",
+                                                              "UserKnownHostsFile",
+                                                              "VerifyHostKeyDNS"});
 
 std::string spelling(const std::string& name) {
   const auto* found = std::find_if(k_spellings.begin(), k_spellings.end(),

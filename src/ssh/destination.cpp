@@ -16,8 +16,7 @@ constexpr std::string_view k_rsync_scheme = "rsync://";
 constexpr std::string_view k_refused_characters = "'`\"$\\;&<>|(){}/";
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) {
-  return text.size() >= scheme.size() &&
-         equals_ignoring_case(text.substr(0, scheme.size()), scheme);
+  return text.size() >= scheme.size() && equals_ignoring_case(text.substr(0, scheme.size()), scheme);
 }
 
 bool is_odd(char c) {

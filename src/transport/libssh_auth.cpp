@@ -29,10 +29,10 @@ std::string offered_methods(ssh_session session) {
     const char* name;
   };
   std::string text;
-  for (const Name& method : {Name{SSH_AUTH_METHOD_PUBLICKEY, "publickey"}, Name{SSH_AUTH_METHOD_PASSWORD, "password"},
-                             Name{SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive"},
-                             Name{SSH_AUTH_METHOD_HOSTBASED, "hostbased"},
-                             Name{SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic"}}) {
+  for (const Name& method :
+       {Name{SSH_AUTH_METHOD_PUBLICKEY, "publickey"}, Name{SSH_AUTH_METHOD_PASSWORD, "password"},
+        Name{SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive"}, Name{SSH_AUTH_METHOD_HOSTBASED, "hostbased"},
+        Name{SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic"}}) {
     if ((methods & method.bit) != 0) text += (text.empty() ? "" : ",") + std::string(method.name);
   }
   return text.empty() ? "nothing that libssh knows" : text;

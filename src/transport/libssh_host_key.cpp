@@ -88,7 +88,8 @@ Result<ssh::HostKeyTrust> check_unknown(ssh_session session, const LibsshOptions
   }
   return fail(Errc::host_key, what + ", which " + known_hosts_file(session) +
                                   " does not know. Compare the fingerprint with the host's own, then accept the key by "
-                                  "'" + ssh_command(options) + "' (or add what ssh-keyscan prints)");
+                                  "'" +
+                                  ssh_command(options) + "' (or add what ssh-keyscan prints)");
 }
 
 tl::unexpected<Error> changed_error(ssh_session session, const LibsshOptions& options, const HostKey& key) {
@@ -96,8 +97,8 @@ tl::unexpected<Error> changed_error(ssh_session session, const LibsshOptions& op
               "THE HOST KEY HAS CHANGED: " + subject(session, options, key) + ", but " + known_hosts_file(session) +
                   " (or the global file) has another one. Somebody may be in between, or the host was set up anew. "
                   "Nothing was sent. Only if the host's owner confirms the new key, remove the old one by "
-                  "'ssh-keygen -f " + known_hosts_file(session) + " -R HOST' and accept it by '" +
-                  ssh_command(options) + "'");
+                  "'ssh-keygen -f " +
+                  known_hosts_file(session) + " -R HOST' and accept it by '" + ssh_command(options) + "'");
 }
 
 tl::unexpected<Error> other_type_error(ssh_session session, const LibsshOptions& options, const HostKey& key) {

@@ -153,8 +153,8 @@ Status connect_socket(ssh_session session, const LibsshOptions& options, const s
   const std::string name = setting(options, "hostname");
   unsigned int port = 22;
   if (ssh_options_get_port(session, &port) != SSH_OK) return session_error(session, Errc::internal, what);
-  auto connection = connect_tcp(name.empty() ? options.host.name : name, static_cast<std::uint16_t>(port),
-                                connect_timeout(options));
+  auto connection =
+      connect_tcp(name.empty() ? options.host.name : name, static_cast<std::uint16_t>(port), connect_timeout(options));
   if (!connection) return wrap(std::move(connection).error(), what);
   const socket_t socket = connection->fd.get();
   if (ssh_options_set(session, SSH_OPTIONS_FD, &socket) != SSH_OK) {

@@ -161,8 +161,7 @@ struct ProgramCall {
 };
 
 // The words of `rsh` with what the command line says about algorithms and --ssh-security, which no later word undoes.
-ProgramCall with_requests(std::vector<std::string> rsh, const LibsshOptions& options,
-                          ssh::EffectiveConfig effective) {
+ProgramCall with_requests(std::vector<std::string> rsh, const LibsshOptions& options, ssh::EffectiveConfig effective) {
   const bool leads_on = ssh::names_host(rsh);
   const bool tells = ssh::can_log_kex(effective) && !leads_on;
   const ssh::ProgramOptions asked =

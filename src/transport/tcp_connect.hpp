@@ -12,8 +12,8 @@
 namespace nb::transport {
 
 struct TcpConnection {
-  Fd fd;                                // non-blocking, close-on-exec, TCP_NODELAY
-  std::chrono::microseconds took{0};    // to the address that took it
+  Fd fd;                              // non-blocking, close-on-exec, TCP_NODELAY
+  std::chrono::microseconds took{0};  // to the address that took it
 };
 
 // `host` is a name or a number. Waits `limit` for each address; looking the name up takes what the resolver takes.

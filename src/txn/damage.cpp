@@ -17,7 +17,13 @@ constexpr std::string_view k_damage_new_name = "damage.new";
 
 // First byte of each record. On disk: never renumber.
 // Version 1 had files without the time of birth, version 2 without their metadata.
-enum class Kind : std::uint8_t { header = 1, footer = 2, file_without_birth = 16, file_without_metadata = 17, file = 18 };
+enum class Kind : std::uint8_t {
+  header = 1,
+  footer = 2,
+  file_without_birth = 16,
+  file_without_metadata = 17,
+  file = 18
+};
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
 

@@ -22,7 +22,7 @@ struct Damaged {
   std::optional<std::uint64_t> generation;  // whose files/ has it; nothing: the live tree
   RelPath path;
   std::uint64_t inode = 0;
-  fs::Timestamp born;  // of the inode; zero where that is not known
+  fs::Timestamp born;             // of the inode; zero where that is not known
   std::uint64_t found_bytes = 0;  // its size, as damaged
   fs::Timestamp mtime;
   std::uint64_t size = 0;  // of the content that it should have

@@ -11,9 +11,9 @@
 #include "txn/conflicts.hpp"
 #include "txn/journal.hpp"
 #include "txn/live_tree.hpp"
+#include "txn/orphans.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
-#include "txn/orphans.hpp"
 #include "txn/spare.hpp"
 #include "txn/stage.hpp"
 #include "txn/thin.hpp"
@@ -23,10 +23,21 @@ namespace {
 
 // Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
 constexpr std::array k_known_names{
-    std::string_view("conflict"), k_format_name,      std::string_view("head"),    k_head_new_name,
-    std::string_view("history"),  k_journal_name,     k_journal_new_name,          k_journal_undo_name,
-    k_lock_name,                  k_policy_name,      k_policy_new_name,           k_secret_name,
-    k_spare_name,                 k_stages_name,      k_orphans_name,
+    std::string_view("conflict"),
+    k_format_name,
+    std::string_view("head"),
+    k_head_new_name,
+    std::string_view("history"),
+    k_journal_name,
+    k_journal_new_name,
+    k_journal_undo_name,
+    k_lock_name,
+    k_policy_name,
+    k_policy_new_name,
+    k_secret_name,
+    k_spare_name,
+    k_stages_name,
+    k_orphans_name,
 };
 
 bool is_known(std::string_view name) {
@@ -42,7 +53,8 @@ auto needed(const fs::Directory& control, std::string_view name, Decode decode) 
   if (!data && !is_missing) return tl::make_unexpected(data.error());
   auto record = is_missing ? decltype(decode(ByteView()))(fail(Errc::bad_set, "missing")) : decode(*data);
   if (record || record.error().code != Errc::bad_set) return record;
-  const auto place = control.kernel_path() ? fs::real_path_of(control) : Result<std::string>(std::string(k_control_name));
+  const auto place =
+      control.kernel_path() ? fs::real_path_of(control) : Result<std::string>(std::string(k_control_name));
   return wrap(record.error(), place.value_or(std::string(k_control_name)) + "/" + std::string(name));
 }
 
@@ -94,7 +106,8 @@ class KeptMtime {
 // A default ACL of the root would be given to everything that is staged.
 Status drop_default_acl(fs::Directory& control) {
   const Status removed = control.remove_xattr("system.posix_acl_default");
-  const bool had_none = !removed && (removed.error().code == Errc::not_found || removed.error().code == Errc::unsupported);
+  const bool had_none =
+      !removed && (removed.error().code == Errc::not_found || removed.error().code == Errc::unsupported);
   return had_none ? Status{} : removed;
 }
 

@@ -16,8 +16,8 @@ struct Generation {
   std::uint64_t number = 0;
   // The kept generation that `changes` leads back to. Nothing: this is the oldest, and there are no changes.
   std::optional<std::uint64_t> previous;
-  TxId transaction{};            // zero for a generation from before there was a history
-  std::int64_t time_ns = 0;      // wall clock of its commit, since 1970; 0: not known
+  TxId transaction{};        // zero for a generation from before there was a history
+  std::int64_t time_ns = 0;  // wall clock of its commit, since 1970; 0: not known
   RunAccount account;
   friend bool operator==(const Generation&, const Generation&) = default;
 };

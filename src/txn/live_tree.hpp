@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "txn/records.hpp"
 #include "fs/directory.hpp"
+#include "txn/records.hpp"
 
 namespace nb::txn {
 

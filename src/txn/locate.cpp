@@ -21,8 +21,8 @@ Result<bool> holds_set(const fs::Directory& directory, std::optional<std::uint32
   }
   // Passing over it, root would copy the set's files without the metadata that is kept beside them; following a journal
   // that another user may have written, it would do that user's bidding.
-  return fail(Errc::path, "the file set there belongs to user " + std::to_string(control->owner.uid) +
-                              ": run as that user");
+  return fail(Errc::path,
+              "the file set there belongs to user " + std::to_string(control->owner.uid) + ": run as that user");
 }
 
 // Whether `child`, a directory in `directory`, is what nbackup keeps there, by whatever name it was found.
@@ -81,7 +81,8 @@ Result<Located> locate_set(const fs::PathRoot& bounds, std::unique_ptr<fs::Direc
   for (std::size_t climbed = 0; at != nullptr; ++climbed) {
     NB_TRY_ASSIGN(const fs::Stat stat, at->stat());
     if (!fs::same_mount(stat, asked)) break;
-    if (below && is_control(*at, *below)) return fail(Errc::path, path + ": inside the control directory of a file set");
+    if (below && is_control(*at, *below))
+      return fail(Errc::path, path + ": inside the control directory of a file set");
     below = stat;
     const Result<bool> found = holds_set(*at, passed_over);
     if (!found && found.error().code == Errc::path) return fail(Errc::path, path + ": " + found.error().context);

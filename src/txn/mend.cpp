@@ -225,7 +225,8 @@ class Mender {
 Result<MendReport> mend(fs::Directory& root, LockNote note, std::chrono::seconds wait, Clock& clock,
                         const OnWait& on_wait) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> control, root.open_directory(k_control_name));
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, take_writer_lock(*control, std::move(note), wait, clock, {}, on_wait));
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock,
+                take_writer_lock(*control, std::move(note), wait, clock, {}, on_wait));
   return Mender(*control).run();
 }
 

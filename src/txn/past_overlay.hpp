@@ -23,21 +23,21 @@ class PastOverlay {
   enum class State : std::uint8_t {
     inherited,  // where its parent is, under its name
     absent,
-    lost,       // something was there, and nothing of it is left
-    kept,       // files/<path> of `generation`
+    lost,  // something was there, and nothing of it is left
+    kept,  // files/<path> of `generation`
   };
   struct Node {
     State state = State::inherited;
-    fs::FileType type = fs::FileType::regular;     // kept
-    std::uint64_t generation = 0;                  // kept
-    std::unique_ptr<OldState> old;                 // null: no change says anything of this path's metadata
+    fs::FileType type = fs::FileType::regular;  // kept
+    std::uint64_t generation = 0;               // kept
+    std::unique_ptr<OldState> old;              // null: no change says anything of this path's metadata
     std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
   };
   // Where a path leads.
   struct Found {
-    const Node* node = nullptr;                    // null: nothing is said of the path or of what is below it
-    std::optional<std::uint64_t> kept;             // the innermost generation that keeps it; nothing: none on the way
-    bool is_absent = false;                        // it, or a parent of it, is absent or lost
+    const Node* node = nullptr;         // null: nothing is said of the path or of what is below it
+    std::optional<std::uint64_t> kept;  // the innermost generation that keeps it; nothing: none on the way
+    bool is_absent = false;             // it, or a parent of it, is absent or lost
   };
 
   // Each takes the place of what was said before. Paths of `set_absent` and `set_kept` are not the root.

@@ -11,8 +11,7 @@ namespace {
 // Takes the changes of one generation after the other into a view.
 class PastBuilder {
  public:
-  PastBuilder(const History& history, PastView& view)
-      : m_history(history), m_view(view), m_live(view.set.root()) {}
+  PastBuilder(const History& history, PastView& view) : m_history(history), m_view(view), m_live(view.set.root()) {}
 
   Status take(const Generation& generation) {
     return m_history.for_each_change(generation, [this, &generation](const Change& change) -> Status {
@@ -75,8 +74,8 @@ Status lead_back(const History& history, PastView& view, std::uint64_t number) {
     const Result<Generation> generation = history.read(at);
     if (!generation) return tl::make_unexpected(no_way_back(generation.error(), at));
     if (!generation->previous || *generation->previous < number) {
-      return fail(Errc::bad_set, "history/" + std::to_string(at) + ": does not lead back to generation " +
-                                     std::to_string(number));
+      return fail(Errc::bad_set,
+                  "history/" + std::to_string(at) + ": does not lead back to generation " + std::to_string(number));
     }
     const Status taken = builder.take(*generation);
     if (!taken) return tl::make_unexpected(no_way_back(in_changes(taken.error(), at), at));

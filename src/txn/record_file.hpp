@@ -36,7 +36,7 @@ class RecordWriter {
 class RecordCursor {
  public:
   // `file` outlives the cursor. Reads within [begin, end).
-  RecordCursor(fs::File& file, std::uint64_t begin, std::uint64_t end) 
+  RecordCursor(fs::File& file, std::uint64_t begin, std::uint64_t end)
       : m_file(file), m_begin(begin), m_end(end), m_at(begin) {}
 
   // The record after the position, which moves past it; nothing at the end. The view holds until the next call.

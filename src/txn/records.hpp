@@ -39,16 +39,16 @@ inline constexpr std::size_t k_max_recent = 64;
 // .nbackup/head: text with a check line. Replaced as a whole by each commit.
 struct Head {
   std::uint64_t generation = 0;
-  TxId transaction{};              // the last one; zero before the first
-  std::int64_t time_ns = 0;        // wall clock of its commit, since 1970
-  std::vector<TxId> recent;        // newest first, the last k_max_recent that committed
+  TxId transaction{};        // the last one; zero before the first
+  std::int64_t time_ns = 0;  // wall clock of its commit, since 1970
+  std::vector<TxId> recent;  // newest first, the last k_max_recent that committed
 };
 
 // .nbackup/lock: who holds the writer's lock. Information for people and for taking over from one's own ghost; the
 // lock itself is the kernel's.
 struct LockNote {
-  std::string client;       // user@host
-  TxId token{};             // the transaction
+  std::string client;  // user@host
+  TxId token{};        // the transaction
   std::uint64_t pid = 0;
   std::uint64_t pid_start = 0;  // start time of the process, field 22 of /proc/PID/stat: tells a reused pid
   std::string boot_id;
@@ -58,9 +58,9 @@ struct LockNote {
 // How an operation knows the file it means.
 struct Ident {
   fs::FileType type = fs::FileType::regular;
-  std::uint64_t inode = 0;    // 0: any; numbers do not last there
-  std::uint64_t size = 0;     // regular files
-  fs::Timestamp mtime;        // regular files
+  std::uint64_t inode = 0;  // 0: any; numbers do not last there
+  std::uint64_t size = 0;   // regular files
+  fs::Timestamp mtime;      // regular files
   friend bool operator==(const Ident&, const Ident&) = default;
 };
 Ident ident_of(const fs::Stat& stat);
@@ -111,11 +111,11 @@ using JournalOp = std::variant<OpenUp, Place, Remove, SetMetadata>;
 
 // What a run did, as its session counted it: for people, nothing depends on it.
 struct RunAccount {
-  std::string client;            // user@host
-  std::uint64_t created = 0;     // files and directories
-  std::uint64_t changed = 0;     // contents or metadata
+  std::string client;         // user@host
+  std::uint64_t created = 0;  // files and directories
+  std::uint64_t changed = 0;  // contents or metadata
   std::uint64_t deleted = 0;
-  std::uint64_t new_bytes = 0;   // file content that came with it
+  std::uint64_t new_bytes = 0;  // file content that came with it
   friend bool operator==(const RunAccount&, const RunAccount&) = default;
 };
 
@@ -124,19 +124,19 @@ struct JournalHeader {
   Uuid set{};
   std::uint64_t generation = 0;  // the one this journal makes
   std::int64_t time_ns = 0;
-  bool keeps_history = false;    // what it replaces and removes goes to history/<generation>
+  bool keeps_history = false;  // what it replaces and removes goes to history/<generation>
   RunAccount account;
 };
 
 // One line of the stage's log: resume data.
 struct StagedRecord {
-  RelPath path;                // below the set's root
-  std::uint64_t slot = 0;      // of the file, or of the tree that holds it
-  bool is_tree = false;        // a new directory staged whole under new/<slot>
+  RelPath path;            // below the set's root
+  std::uint64_t slot = 0;  // of the file, or of the tree that holds it
+  bool is_tree = false;    // a new directory staged whole under new/<slot>
   std::uint64_t size = 0;
-  fs::Timestamp mtime;         // of the source as staged
+  fs::Timestamp mtime;  // of the source as staged
   hash::Digest digest;
-  bool is_partial = false;     // a file that was begun: what is there may resemble what it was to be; no digest
+  bool is_partial = false;  // a file that was begun: what is there may resemble what it was to be; no digest
   // Of a complete file, as fs::Stat has them: it keeps both wherever it goes.
   std::uint64_t inode = 0;
   fs::Timestamp born;

@@ -67,7 +67,7 @@ enum class Kind : std::uint8_t { header = 1, open_up = 16, place = 17, remove = 
 
 constexpr std::string_view k_journal_magic = "nbackup journal";
 constexpr std::uint64_t k_journal_version = 2;  // 1 knew no history
-constexpr std::uint64_t k_max_xattrs = 32768;           // more than the kernel's 64 KiB list of names can hold
+constexpr std::uint64_t k_max_xattrs = 32768;   // more than the kernel's 64 KiB list of names can hold
 constexpr std::size_t k_max_xattr_value = std::size_t{1} << 20;
 
 void put_kind(ByteWriter& out, Kind kind) { out.u8(static_cast<std::uint8_t>(kind)); }
@@ -261,12 +261,17 @@ Result<JournalOp> decode_journal_op(ByteView data) {
   ByteReader in(data, Errc::bad_set, "journal operation");
   NB_TRY_ASSIGN(const std::uint8_t kind, in.u8());
   switch (static_cast<Kind>(kind)) {
-    case Kind::open_up: return get_open_up(in);
-    case Kind::place: return get_place(in);
-    case Kind::remove: return get_remove(in);
-    case Kind::set_metadata: return get_set_metadata(in);
+    case Kind::open_up:
+      return get_open_up(in);
+    case Kind::place:
+      return get_place(in);
+    case Kind::remove:
+      return get_remove(in);
+    case Kind::set_metadata:
+      return get_set_metadata(in);
     case Kind::header:
-    case Kind::staged: break;
+    case Kind::staged:
+      break;
   }
   return in.bad("unknown operation");
 }

@@ -122,9 +122,8 @@ Status redo_op(const Remove& op, ApplyContext& context) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> live, find_name(*parent, op.path.name()));
   if (!live) return {};
   if (old) return drop_half_moved(*parent, op.path.name(), *live, *old);
-  Status moved = matches(*live, op.removed)
-                     ? parent->rename(op.path.name(), context.old, slot, RenameMode::no_replace)
-                     : context.conflicts.take(*parent, op.path.name(), op.slot, op.path);
+  Status moved = matches(*live, op.removed) ? parent->rename(op.path.name(), context.old, slot, RenameMode::no_replace)
+                                            : context.conflicts.take(*parent, op.path.name(), op.slot, op.path);
   context.live.forget(op.path);
   return moved;
 }

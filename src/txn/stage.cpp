@@ -79,8 +79,8 @@ Status adopt(fs::Directory& stages, const std::string& from, const std::string& 
   if (!reopened && reopened.error().code != Errc::not_permitted && reopened.error().code != Errc::not_found) {
     return reopened;
   }
-  for (const std::string_view spool : {k_openers_name, k_moves_name, k_metadata_name, k_ends_name, k_closing_name,
-                                       k_taken_name}) {
+  for (const std::string_view spool :
+       {k_openers_name, k_moves_name, k_metadata_name, k_ends_name, k_closing_name, k_taken_name}) {
     NB_TRY(remove_if_there(*stage, spool));
   }
   NB_TRY(remove_if_there(*stage, k_reserve_name));

@@ -53,14 +53,14 @@ struct Stage {
   StageDirectories directories;
   std::unique_ptr<StageLog> log;
   std::uint64_t next_slot = 1;
-  bool adopted = false;  // holds what an earlier run has staged
-  Spool openers;   // OpenUp
-  Spool moves;     // Place, Remove
-  Spool metadata;  // SetMetadata of anything but directories
-  Spool ends;      // SetMetadata of directories, parents before children
+  bool adopted = false;         // holds what an earlier run has staged
+  Spool openers;                // OpenUp
+  Spool moves;                  // Place, Remove
+  Spool metadata;               // SetMetadata of anything but directories
+  Spool ends;                   // SetMetadata of directories, parents before children
   std::uint64_t idle_ends = 0;  // those of them that only set again what was there
-  Spool closing;   // StagedDirectory
-  Spool taken;     // records of the session's, for Transaction::add_taken
+  Spool closing;                // StagedDirectory
+  Spool taken;                  // records of the session's, for Transaction::add_taken
 
   // Adopts what the newest uncommitted run left, unless it is poisoned; makes an empty stage if there is none.
   static Result<Stage> open(FileSet& set, const TxId& id);

@@ -39,7 +39,8 @@ Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const Writ
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
   NB_TRY_ASSIGN(Stage stage, open_stage(set, id));
   const bool numbers_last = knows_inodes(set.control());
-  std::unique_ptr<State> state(new State{{set, clock, id, std::move(device), std::move(stage)}, std::move(recovered.conflicts)});
+  std::unique_ptr<State> state(
+      new State{{set, clock, id, std::move(device), std::move(stage)}, std::move(recovered.conflicts)});
   state->numbers_last = numbers_last;
   return std::unique_ptr<Transaction>(new Transaction(std::move(state)));
 }

@@ -24,9 +24,9 @@ enum class CommitPhase : std::uint8_t { sync, commit, cleanup };
 
 struct CommitOptions {
   std::chrono::seconds wait_readers{60};
-  GoOn go_on;                                   // asked while readers are waited for and right before the commit point
-  std::function<void(CommitPhase)> on_phase;    // may be empty
-  std::function<void()> on_commit_point;        // called right before it: from here the process must not give up
+  GoOn go_on;                                 // asked while readers are waited for and right before the commit point
+  std::function<void(CommitPhase)> on_phase;  // may be empty
+  std::function<void()> on_commit_point;      // called right before it: from here the process must not give up
   // What is replaced and removed goes to history (permanent sets). Without it, it does so too where earlier generations
   // are kept, which nothing could be restored from otherwise; the caller may then drop the generation before.
   bool keep_history = true;
@@ -34,11 +34,11 @@ struct CommitOptions {
 };
 
 struct CommitOutcome {
-  bool changed = false;                 // false: there was nothing to do, no generation was made
+  bool changed = false;  // false: there was nothing to do, no generation was made
   std::uint64_t generation = 0;
-  std::vector<RelPath> conflicts;       // foreign edits: in .nbackup/conflict/<id>/ now, or left in place
-  bool durable = true;                  // false where the file system cannot promise it
-  bool kept_history = false;            // trash() has nothing: it is in history/<generation>
+  std::vector<RelPath> conflicts;  // foreign edits: in .nbackup/conflict/<id>/ now, or left in place
+  bool durable = true;             // false where the file system cannot promise it
+  bool kept_history = false;       // trash() has nothing: it is in history/<generation>
 };
 
 class Transaction {
@@ -54,7 +54,7 @@ class Transaction {
   [[nodiscard]] const TxId& id() const;
 
   // --- Stage -------------------------------------------------------------------------------------------------------
-  [[nodiscard]] fs::Directory& slots();            // new/: the caller creates files and directories in it
+  [[nodiscard]] fs::Directory& slots();  // new/: the caller creates files and directories in it
   [[nodiscard]] std::uint64_t next_slot();
   [[nodiscard]] static std::string slot_name(std::uint64_t slot);
 
@@ -71,7 +71,8 @@ class Transaction {
   Status flush_log();
 
   // A directory inside a staged tree, with mode u+rwx until prepare sets these, deepest first. Called parent before child.
-  Status finish_staged_directory(std::uint64_t slot, const RelPath& below_slot, std::uint32_t mode, fs::Timestamp mtime);
+  Status finish_staged_directory(std::uint64_t slot, const RelPath& below_slot, std::uint32_t mode,
+                                 fs::Timestamp mtime);
 
   // --- Journal -----------------------------------------------------------------------------------------------------
   // Operations on disjoint paths, except that add_end() may name what add() touches. OpenUps are applied first, then

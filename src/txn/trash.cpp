@@ -54,8 +54,8 @@ Status remove_stages(fs::Directory& control, const Head& head) {
   for (const fs::NamedType& entry : entries) {
     // One that cannot be removed now (an immutable file in it) must not keep the others. It loses its name: once head has
     // forgotten the transaction, what lies in it would pass for that of a commit whose journal is gone.
-    Status removed = entry.type == fs::FileType::directory ? remove_stage(*stages, entry.name)
-                                                           : stages->remove_file(entry.name);
+    Status removed =
+        entry.type == fs::FileType::directory ? remove_stage(*stages, entry.name) : stages->remove_file(entry.name);
     if (!removed && is_committed(head, entry.name)) {
       static_cast<void>(stages->rename(entry.name, *stages, entry.name + ".rest", fs::RenameMode::no_replace));
     }

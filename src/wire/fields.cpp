@@ -142,8 +142,10 @@ void FieldReader::signed_number(std::uint64_t tag, std::string_view name, std::i
 void FieldReader::id(std::uint64_t tag, std::string_view name, Id& value) {
   std::optional<Id> found;
   optional_id(tag, name, found);
-  if (found) value = *found;
-  else fail_with("field missing: " + std::string(name));
+  if (found)
+    value = *found;
+  else
+    fail_with("field missing: " + std::string(name));
 }
 
 void FieldReader::optional_id(std::uint64_t tag, std::string_view name, std::optional<Id>& value) {
@@ -177,8 +179,8 @@ void FieldReader::secret(std::uint64_t tag, std::string_view name, std::vector<s
   value.assign(raw->begin(), raw->end());
 }
 
-void FieldReader::list(std::uint64_t tag, std::string_view name, std::vector<std::string>& value,
-                       std::size_t max_count, std::size_t max_bytes) {
+void FieldReader::list(std::uint64_t tag, std::string_view name, std::vector<std::string>& value, std::size_t max_count,
+                       std::size_t max_bytes) {
   const std::optional<ByteView> raw = find(tag, name, Presence::optional);
   if (!raw) return;
   // The error then reads as that of the message itself: "open: value out of range (sources)".

@@ -46,8 +46,8 @@ class FieldReader {
   void signed_number(std::uint64_t tag, std::string_view name, std::int64_t& value, std::int64_t min);  // required
   void id(std::uint64_t tag, std::string_view name, Id& value);
   void optional_id(std::uint64_t tag, std::string_view name, std::optional<Id>& value);
-  void label(std::uint64_t tag, std::string_view name, std::string& value);      // k_max_label_bytes
-  void path_text(std::uint64_t tag, std::string_view name, std::string& value);  // k_max_path_bytes, no NUL
+  void label(std::uint64_t tag, std::string_view name, std::string& value);              // k_max_label_bytes
+  void path_text(std::uint64_t tag, std::string_view name, std::string& value);          // k_max_path_bytes, no NUL
   void secret(std::uint64_t tag, std::string_view name, std::vector<std::byte>& value);  // exactly k_secret_bytes
   // Strings without NUL, none of them empty.
   void list(std::uint64_t tag, std::string_view name, std::vector<std::string>& value, std::size_t max_count,

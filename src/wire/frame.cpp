@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_checked_header_bytes = 8;  // the check covers these and the payload
 constexpr std::string_view k_magic = "nB";
-constexpr unsigned k_known_flags = 1;  // the bits of FrameEncoding
+constexpr unsigned k_known_flags = 1;            // the bits of FrameEncoding
 constexpr std::size_t k_message_head_bytes = 5;  // type, length
 
 // An upper bound of a body's size where content dominates it, so that the frame grows once; 0 elsewhere.

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t k_any = ~std::uint64_t{0};
 constexpr std::uint32_t k_mode_bits = 07777;
 constexpr std::uint32_t k_last_nsec = 999'999'999;
-constexpr std::uint64_t k_directory_flags = k_directory_implied | k_directory_partial | k_directory_foreign |
-                                            k_directory_empty_source;
+constexpr std::uint64_t k_directory_flags =
+    k_directory_implied | k_directory_partial | k_directory_foreign | k_directory_empty_source;
 
 // First byte of an entry: its type in the low bits, and what follows. Never renumber.
 constexpr std::uint8_t k_entry_type_mask = 0x0F;
@@ -25,9 +25,7 @@ constexpr std::uint8_t k_listing_own = 2;
 constexpr std::uint8_t k_listing_shared = 4;
 constexpr std::uint8_t k_listing_bits = k_listing_last | k_listing_own | k_listing_shared;
 
-bool is_device(fs::FileType type) {
-  return type == fs::FileType::char_device || type == fs::FileType::block_device;
-}
+bool is_device(fs::FileType type) { return type == fs::FileType::char_device || type == fs::FileType::block_device; }
 
 bool is_xattr_name(std::string_view name) {
   return !name.empty() && name.find('\0') == std::string_view::npos && name.find('.') != std::string_view::npos;

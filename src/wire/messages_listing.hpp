@@ -17,9 +17,9 @@
 namespace nb::wire {
 
 enum DirectoryFlag : std::uint64_t {
-  k_directory_implied = 1 << 0,    // the root alone: no metadata of its own, nothing in it is deleted
-  k_directory_partial = 1 << 1,    // could not be read whole: nothing in it is deleted
-  k_directory_foreign = 1 << 2,    // not entered (-x), or hardly known: one that is there stays as it is
+  k_directory_implied = 1 << 0,       // the root alone: no metadata of its own, nothing in it is deleted
+  k_directory_partial = 1 << 1,       // could not be read whole: nothing in it is deleted
+  k_directory_foreign = 1 << 2,       // not entered (-x), or hardly known: one that is there stays as it is
   k_directory_empty_source = 1 << 3,  // one of the sources begins here and shows nothing: is it mounted?
 };
 
@@ -30,15 +30,15 @@ struct DirectoryMessage {
   RelPath path;          // below the transfer's root; ids and paths are checked for order by the sink
   std::uint64_t flags = 0;
   std::uint64_t entries = 0;
-  hash::Digest digest;   // of its encoded listing
+  hash::Digest digest;  // of its encoded listing
 };
 
 enum class ReplyKind : std::uint8_t {
-  same = 1,  // nothing to send
-  list = 2,  // send the listing; wants will follow
-  all = 3,   // nothing is there: send listing and small files, and the same for everything below
+  same = 1,          // nothing to send
+  list = 2,          // send the listing; wants will follow
+  all = 3,           // nothing is there: send listing and small files, and the same for everything below
   list_digests = 4,  // as list, with the digest of each regular file that is small or whose digest is known
-  here = 5,  // send listing and small files; what is below gets replies of its own
+  here = 5,          // send listing and small files; what is below gets replies of its own
 };
 
 struct DirectoryReply {
@@ -91,8 +91,8 @@ struct ScanEnd {
   static constexpr auto k_type = MessageType::scan_end;
   std::uint64_t directories = 0;
   std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;   // size of all regular files
-  hash::Digest plan;         // digest over the digests of all DirectoryMessages, in order
+  std::uint64_t bytes = 0;  // size of all regular files
+  hash::Digest plan;        // digest over the digests of all DirectoryMessages, in order
 };
 
 }  // namespace nb::wire

@@ -70,7 +70,7 @@ struct RunResult {
   std::uint64_t history_generations = 0;  // kept, the live one counted
   std::uint64_t last_scrub_ns = 0;        // since 1970
   std::uint64_t damaged_files = 0;        // that it found and that are not healed
-  bool durability_unsure = false;  // committed where the file system does not tell whether a sync succeeded
+  bool durability_unsure = false;         // committed where the file system does not tell whether a sync succeeded
 };
 
 }  // namespace nb::wire

@@ -91,7 +91,7 @@ struct Open {
 // The answer when the run can begin.
 struct Opened {
   static constexpr auto k_type = MessageType::opened;
-  std::optional<Id> set;  // push: the set's UUID
+  std::optional<Id> set;          // push: the set's UUID
   std::uint64_t generation = 0;   // of that set; where Open has `at`, the one that is read
   std::vector<std::byte> secret;  // the key of all digests of this run
   std::uint64_t flags = 0;        // pull: k_flag_implied_root and k_flag_single_file as found

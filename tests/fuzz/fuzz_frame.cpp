@@ -59,8 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView payload = input.subspan(header_bytes);
   const auto decoded = decode_frame_header(header);
   const Status checked = check_frame(header, payload);
-  if (!decoded) fuzz::require(!checked, "no check without a header");
-  else fuzz::require(decoded->payload_bytes <= k_max_frame_bytes, "the length is within its limit");
+  if (!decoded)
+    fuzz::require(!checked, "no check without a header");
+  else
+    fuzz::require(decoded->payload_bytes <= k_max_frame_bytes, "the length is within its limit");
   walk(payload);
   decompress(payload);
   return 0;

@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   dispatch<Hello, Open, Opened, ErrorMessage, Problem, DirectoryMessage, DirectoryReply, Listing, DirectoryDone, Want,
            FileBegin, Data, Hole, FileEnd, SmallFile, ScanEnd, Item, Notice, Phase, RunResult, KeepAlive, Query,
-           QueryReply, Goodbye, SignatureRequest, Signature, Copy, BasisDone, FileDigest, Command, Text,
-           CommandEnd>(data[0], fuzz::view(data, size).subspan(1));
+           QueryReply, Goodbye, SignatureRequest, Signature, Copy, BasisDone, FileDigest, Command, Text, CommandEnd>(
+      data[0], fuzz::view(data, size).subspan(1));
   return 0;
 }

@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto rules = cli::job_filter_rules(filters);
   if (!rules) return 0;
   filter::Rules again;
-  for (const std::string& rule : *rules) fuzz::require(again.add_filter(rule).has_value(), "the other side takes the rule");
+  for (const std::string& rule : *rules)
+    fuzz::require(again.add_filter(rule).has_value(), "the other side takes the rule");
   fuzz::require(again.encoded() == *rules, "the rules are the same there");
   return 0;
 }

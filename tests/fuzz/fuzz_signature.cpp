@@ -11,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto secret = hash::Secret::from_bytes(Bytes(hash::k_secret_bytes, std::byte{1}), Errc::internal);
   static const delta::BlockSigner signer(*secret);
   const std::uint64_t file_bytes = 1 + data[0] + (std::uint64_t{data[1]} << 8) + (std::uint64_t{data[2]} << 16);
-  const auto piece = delta::SignaturePiece::decode(fuzz::view(data, size).subspan(3), 0, file_bytes, signer,
-                                                   Errc::protocol);
+  const auto piece =
+      delta::SignaturePiece::decode(fuzz::view(data, size).subspan(3), 0, file_bytes, signer, Errc::protocol);
   if (!piece) {
     fuzz::require(piece.error().code == Errc::protocol, "a bad blob is a protocol error");
     return 0;

@@ -13,8 +13,8 @@ TEST_CASE("unsafe paths are refused with the caller's code", "[base]") {
     while (text.size() <= k_max_path_bytes) text += "/x";
     return text;
   }();
-  for (const std::string& text : std::vector<std::string>{"/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "../a", nul,
-                                                          long_name, long_path}) {
+  for (const std::string& text :
+       std::vector<std::string>{"/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "../a", nul, long_name, long_path}) {
     const auto path = RelPath::parse(text, Errc::protocol);
     REQUIRE_FALSE(path.has_value());
     CHECK(path.error().code == Errc::protocol);
@@ -22,8 +22,8 @@ TEST_CASE("unsafe paths are refused with the caller's code", "[base]") {
 }
 
 TEST_CASE("odd but harmless names pass", "[base]") {
-  for (const std::string& text : std::vector<std::string>{"", "a", "...", "-rf", " ", "a\nb", "\xFF\xFE", std::string(255, 'y'),
-                                                          "a/b/c", "..a/b.."}) {
+  for (const std::string& text : std::vector<std::string>{"", "a", "...", "-rf", " ", "a\nb", "\xFF\xFE",
+                                                          std::string(255, 'y'), "a/b/c", "..a/b.."}) {
     CHECK(RelPath::parse(text).value().str() == text);
   }
 }

@@ -11,7 +11,7 @@ TEST_CASE("escaping leaves text alone and disarms everything else", "[base]") {
   CHECK(escape("a\nb\x1B[31m") == "a\\012b\\033[31m");
   CHECK(escape("back\\slash") == "back\\134slash");
   CHECK(escape("\xFF\xC3") == "\\377\\303");
-  CHECK(escape("\xC0\xAF") == "\\300\\257");          // overlong
+  CHECK(escape("\xC0\xAF") == "\\300\\257");           // overlong
   CHECK(escape("\xED\xA0\x80") == "\\355\\240\\200");  // surrogate
   CHECK(escape("\xC2\x9B") == "\\302\\233");           // C1 control
 }

@@ -70,8 +70,9 @@ TEST_CASE("a memory of the third schema gets a table of hosts", "[cache]") {
   ClientStore f;
   f.store.reset();
   SQLite::Database(f.path, SQLite::OPEN_READWRITE)
-      .exec("DROP TABLE hosts; DROP TABLE host_orders; DROP TABLE set_reports; DROP TABLE outcomes;"
-            " PRAGMA user_version = 3");
+      .exec(
+          "DROP TABLE hosts; DROP TABLE host_orders; DROP TABLE set_reports; DROP TABLE outcomes;"
+          " PRAGMA user_version = 3");
   f.reopen();
   ClientHosts(f.store).record("h", sample());
   CHECK(ClientHosts(f.store).find("h").has_value());

@@ -85,10 +85,10 @@ TEST_CASE("what could change once more in the same tick is not recorded", "[cach
   CHECK_FALSE(is_settled(old, {k_old + 99, 900'000'001}, began));  // less
   CHECK(is_settled(old, coarse(k_old + 97), began));               // coarse times: more than 2 s
   CHECK_FALSE(is_settled(old, coarse(k_old + 98), began));
-  CHECK_FALSE(is_settled(old, {k_old, 0}, began));                 // whole seconds: as image tools write them
-  CHECK_FALSE(is_settled({k_old + 100, 5}, {k_old, 1}, began));    // mtime counts too
-  CHECK_FALSE(is_settled(old, {k_old + 200, 1}, began));           // the future
-  CHECK_FALSE(is_settled({std::int64_t{1} << 40, 0}, old, began)); // what does not fit
+  CHECK_FALSE(is_settled(old, {k_old, 0}, began));                  // whole seconds: as image tools write them
+  CHECK_FALSE(is_settled({k_old + 100, 5}, {k_old, 1}, began));     // mtime counts too
+  CHECK_FALSE(is_settled(old, {k_old + 200, 1}, began));            // the future
+  CHECK_FALSE(is_settled({std::int64_t{1} << 40, 0}, old, began));  // what does not fit
 }
 
 TEST_CASE("an unsettled file leaves no row", "[cache]") {

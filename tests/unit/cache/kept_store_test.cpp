@@ -107,7 +107,8 @@ TEST_CASE_METHOD(Fixture, "removing takes everything below, and nothing beside",
   for (const std::string path : {"d.", "d0", "da"}) CHECK(found(2, path) == kept(path));
 }
 
-TEST_CASE_METHOD(Fixture, "nothing to keep ends what was kept; a hard link has what the first name has", "[cache][kept]") {
+TEST_CASE_METHOD(Fixture, "nothing to keep ends what was kept; a hard link has what the first name has",
+                 "[cache][kept]") {
   commit(1, "f", "old");
   const auto store = open(1);
   REQUIRE(store->put(at("new"), FileType::regular, kept("n")));
@@ -185,8 +186,9 @@ TEST_CASE_METHOD(Fixture, "what fails while it is read keeps the next generation
   {
     // More than SQLite makes of a blob: neither damage nor somebody who can be waited for.
     SQLite::Database database(temp.file("kept.db"), SQLite::OPEN_READWRITE);
-    database.exec("ALTER TABLE kept RENAME TO moved; CREATE VIEW kept AS SELECT path, since, gone, type,"
-                  " zeroblob(3000000000) AS attributes, sum FROM moved");
+    database.exec(
+        "ALTER TABLE kept RENAME TO moved; CREATE VIEW kept AS SELECT path, since, gone, type,"
+        " zeroblob(3000000000) AS attributes, sum FROM moved");
   }
   CHECK(store->find(at("f"), FileType::regular).empty());
   CHECK(warnings.texts.size() == 1);

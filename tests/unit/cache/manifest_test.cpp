@@ -437,9 +437,10 @@ TEST_CASE("a manifest of the first schema is carried on", "[cache]") {
   }
   {
     SQLite::Database database(temp.file("manifest.db"), SQLite::OPEN_READWRITE);
-    database.exec("DROP INDEX directories_by_listing; ALTER TABLE directories DROP COLUMN listing;"
-                  "ALTER TABLE directories DROP COLUMN extras; DROP TABLE bare_directories;"
-                  "PRAGMA user_version = 1");
+    database.exec(
+        "DROP INDEX directories_by_listing; ALTER TABLE directories DROP COLUMN listing;"
+        "ALTER TABLE directories DROP COLUMN extras; DROP TABLE bare_directories;"
+        "PRAGMA user_version = 1");
   }
   const auto manifest = Manifest::open(temp.path(), warnings.sink());
   CHECK(manifest->find(path_of("d/x"), stat_of(staged_file(1))) == digest_number(1));

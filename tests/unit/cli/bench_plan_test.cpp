@@ -100,7 +100,8 @@ TEST_CASE("lists that the user names replace ours", "[cli]") {
 }
 
 TEST_CASE("where an end cannot be asked everything is tried", "[cli]") {
-  const BenchPlan plan = plan_bench({std::nullopt, std::nullopt, ssh::Carrier::ssh_program}, wish(Tampering::forbidden));
+  const BenchPlan plan =
+      plan_bench({std::nullopt, std::nullopt, ssh::Carrier::ssh_program}, wish(Tampering::forbidden));
   const auto all = ssh::preferred_algorithms({});
   CHECK(plan.kex == all.kex);
   CHECK(plan.unmeasured.size() == 1);  // none

@@ -119,7 +119,8 @@ TEST_CASE("nssh needs root, the right package, and no nssh of another kind", "[c
 TEST_CASE("a program that a command does not find is named by --remote-path", "[cli]") {
   const HostFacts facts = facts_of();
   CHECK(path_note(facts, DeployPlace::user, "/home/me/.local/bin/nbackup").empty());
-  CHECK(path_note(facts, DeployPlace::user, "/bin/nbackup").find("--remote-path=.local/bin/nbackup") != std::string::npos);
+  CHECK(path_note(facts, DeployPlace::user, "/bin/nbackup").find("--remote-path=.local/bin/nbackup") !=
+        std::string::npos);
   CHECK(path_note(facts, DeployPlace::user, "/usr/bin/nbackup").find("/usr/bin/nbackup") != std::string::npos);
 }
 

@@ -54,7 +54,8 @@ TEST_CASE("a past source may be POOL:PATH, and is always the far end's", "[cli]"
   const auto past = [](CommandId command, const std::vector<std::string>& arguments) {
     return resolve_endpoints(command, arguments, SourceTime::past);
   };
-  const auto far = past(CommandId::restore, {"me@h:/pool:docs/a", "me@h:/pool/b/", "me@h:/pool:", "me@h:/p/:a:b", "/out"});
+  const auto far =
+      past(CommandId::restore, {"me@h:/pool:docs/a", "me@h:/pool/b/", "me@h:/pool:", "me@h:/p/:a:b", "/out"});
   REQUIRE(far);
   CHECK(far->operation == wire::Operation::pull);
   CHECK(far->host->name == "h");

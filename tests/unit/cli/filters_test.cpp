@@ -19,8 +19,8 @@ TEST_CASE("filter options become rules in order, files in their place", "[cli]")
     file << "# comment\n\n; another\n*.tmp\n+ keep.tmp\n- old\nlast";
     REQUIRE(file.good());
   }
-  const auto rules = job_filter_rules({{FilterKind::include, "/a"}, {FilterKind::exclude_from, path},
-                                       {FilterKind::exclude, "b/"}});
+  const auto rules =
+      job_filter_rules({{FilterKind::include, "/a"}, {FilterKind::exclude_from, path}, {FilterKind::exclude, "b/"}});
   ::unlink(path.c_str());
   REQUIRE(rules);
   CHECK(*rules == std::vector<std::string>{"+ /a", "- *.tmp", "+ keep.tmp", "- old", "- last", "- b/"});

@@ -51,8 +51,8 @@ class Silent final : public session::CommandOutput {
 }  // namespace
 
 TEST_CASE("host command: of the options only those travel that the other side needs", "[cli]") {
-  CHECK(words_of(CommandId::ls, {"-l", "-R", "--at", "7", "-e", "ssh -p 22", "--ssh-config=x", "--timeout=9", "/pool"}) ==
-        Words{"ls", "--long", "--recursive", "--at=7", "--", "/pool"});
+  CHECK(words_of(CommandId::ls, {"-l", "-R", "--at", "7", "-e", "ssh -p 22", "--ssh-config=x", "--timeout=9",
+                                 "/pool"}) == Words{"ls", "--long", "--recursive", "--at=7", "--", "/pool"});
   CHECK(words_of(CommandId::diff, {"--from=3", "--json", "/pool:a"}, "a/b") ==
         Words{"diff", "--from=3", "--json", "--", "/pool", "a/b"});
   CHECK(words_of(CommandId::generations, {"/pool"}) == Words{"generations", "--", "/pool"});
@@ -117,8 +117,9 @@ TEST_CASE("host command: what was sent is understood", "[cli]") {
 }
 
 TEST_CASE("host command: nothing else can be reached", "[cli]") {
-  for (const char* word : {"--log-file=/tmp/x", "-e", "--rsh=sh", "--rsh=sh -c id", "--ssh-config=/x", "--remote-path=/x",
-                           "--timeout=1", "--root=/", "--read-only", "-l", "--long=1", "--at", "--a", "--json=yes", "", "x"}) {
+  for (const char* word :
+       {"--log-file=/tmp/x", "-e", "--rsh=sh", "--rsh=sh -c id", "--ssh-config=/x", "--remote-path=/x", "--timeout=1",
+        "--root=/", "--read-only", "-l", "--long=1", "--at", "--a", "--json=yes", "", "x"}) {
     INFO(word);
     CHECK(refused({"ls", word, "--", "/pool"}).code == Errc::unsupported);
   }

@@ -37,8 +37,8 @@ TEST_CASE("names of any bytes survive --json", "[cli]") {
   for (int byte = 1; byte < 256; ++byte) {
     if (byte != '/') every_byte += static_cast<char>(byte);
   }
-  for (const std::string& name : {every_byte.substr(0, 200), every_byte.substr(200), std::string("\xc3\xa9\\101"),
-                                  std::string("\xed\xa0\x80")}) {
+  for (const std::string& name :
+       {every_byte.substr(0, 200), every_byte.substr(200), std::string("\xc3\xa9\\101"), std::string("\xed\xa0\x80")}) {
     wire::Item item;
     item.change = ">f+++++++++";
     item.path = RelPath::parse(name).value();

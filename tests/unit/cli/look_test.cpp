@@ -38,9 +38,13 @@ wire::Entry entry(fs::FileType type, std::uint32_t mode) {
 TEST_CASE("generations: aligned lines under a heading", "[cli]") {
   const std::string text = generations_table({generation(7, "me@nas"), generation(12, "")}, 0);
   const std::string time = local_time(1'796'000'000'000'000'000);
-  CHECK(text == "NUMBER  TIME              CLIENT    NEW  CHANGED  DELETED    BYTES\n"
-                "     7  " + time + "  me@nas  1,234        5        0  3.0 MiB\n"
-                "    12  " + time + "  -       1,234        5        0  3.0 MiB\n");
+  CHECK(text ==
+        "NUMBER  TIME              CLIENT    NEW  CHANGED  DELETED    BYTES\n"
+        "     7  " +
+            time +
+            "  me@nas  1,234        5        0  3.0 MiB\n"
+            "    12  " +
+            time + "  -       1,234        5        0  3.0 MiB\n");
   txn::Generation unknown;
   CHECK(generations_table({unknown}, 0).find("     0  -     -") != std::string::npos);
 }

@@ -88,9 +88,9 @@ TEST_CASE("pool path: what leads nowhere is refused", "[cli]") {
 }
 
 TEST_CASE("pool path: what is displayed is parsed to the same", "[cli]") {
-  for (const std::string_view text : {"/pool", "/pool:home/me", "/pool:home/", "/:etc", "/a:b/:c", "/a:b/:", "h:pool:x",
-                                      "/pool/:a/:b", "me@h:/pool:x", "ssh://h:22/pool:x", "ssh://h:22/~/pool:x",
-                                      "[::1]:/pool:x", "h:.:x"}) {
+  for (const std::string_view text :
+       {"/pool", "/pool:home/me", "/pool:home/", "/:etc", "/a:b/:c", "/a:b/:", "h:pool:x", "/pool/:a/:b",
+        "me@h:/pool:x", "ssh://h:22/pool:x", "ssh://h:22/~/pool:x", "[::1]:/pool:x", "h:.:x"}) {
     const PoolPath pool = parsed(text);
     INFO(pool.display());
     CHECK(parsed(pool.display()) == pool);

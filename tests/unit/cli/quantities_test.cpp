@@ -9,16 +9,17 @@ using std::chrono::seconds;
 
 TEST_CASE("rates in rsync's forms", "[cli]") {
   const std::vector<std::pair<std::string, std::uint64_t>> forms{
-      {"0", 0},          {"1", 1024},          {"1k", 1024},       {"1K", 1024},     {"1KiB", 1024},
-      {"1kb", 1000},     {"1.5m", 1572864},    {"10MB", 10000000}, {"512b", 512},    {"2g", 2147483648ULL},
-      {"0.5k", 512},     {"1m-1", 1048575},    {"1k+1", 1025},     {"1GiB", 1073741824ULL}};
+      {"0", 0},      {"1", 1024},       {"1k", 1024},       {"1K", 1024},           {"1KiB", 1024},
+      {"1kb", 1000}, {"1.5m", 1572864}, {"10MB", 10000000}, {"512b", 512},          {"2g", 2147483648ULL},
+      {"0.5k", 512}, {"1m-1", 1048575}, {"1k+1", 1025},     {"1GiB", 1073741824ULL}};
   for (const auto& [text, bytes] : forms) {
     INFO(text);
     const auto rate = parse_rate(text);
     REQUIRE(rate);
     CHECK(*rate == bytes);
   }
-  for (const char* text : {"", "x", "1x", "-1", "1.2.3", "1kk", "k", "511b", "0.1", "1m-2", "99999999999t", " 1", "1 "}) {
+  for (const char* text :
+       {"", "x", "1x", "-1", "1.2.3", "1kk", "k", "511b", "0.1", "1m-2", "99999999999t", " 1", "1 "}) {
     INFO(text);
     const auto rate = parse_rate(text);
     REQUIRE_FALSE(rate);
@@ -34,7 +35,8 @@ TEST_CASE("ages", "[cli]") {
   CHECK(parse_age("3d").value() == seconds(259200));
   CHECK(parse_age("2w").value() == seconds(1209600));
   CHECK(parse_age("0h").value() == seconds(0));
-  for (const char* text : {"", "h", "1y", "1.5h", "-1h", "h1", "1 h", "99999999999999999999h", "18446744073709551615w"}) {
+  for (const char* text :
+       {"", "h", "1y", "1.5h", "-1h", "h1", "1 h", "99999999999999999999h", "18446744073709551615w"}) {
     INFO(text);
     CHECK_FALSE(parse_age(text));
   }

@@ -84,8 +84,8 @@ TEST_CASE("what is known beside pushes has columns once it is known", "[cli]") {
         "DESTINATION  SOURCE     LAST PUSH         AGE     GENERATION  EXIT  HISTORY\n"
         "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h  1,234       0     5.0 MiB\n"
         "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h  1,234       0     -\n");
-  add_report({cache::SetFacts{5 << 20, 12, k_push_ns, 2}, cache::DrillRecord{k_push_ns, 40, 98}},
-             after_push(hours(27)), rows[0]);
+  add_report({cache::SetFacts{5 << 20, 12, k_push_ns, 2}, cache::DrillRecord{k_push_ns, 40, 98}}, after_push(hours(27)),
+             rows[0]);
   CHECK(status_table(rows) ==
         "DESTINATION  SOURCE     LAST PUSH         AGE     GENERATION  EXIT  HISTORY  SCRUB     DRILL\n"
         "h:/p         /a /b\\377  2023-11-14 22:13  1d 03h  1,234       0     5.0 MiB  1d 03h !  1d 03h !\n"
@@ -99,8 +99,8 @@ TEST_CASE("a block says all that is known", "[cli]") {
   const std::string known = status_blocks(rows);
   add_report({cache::SetFacts{5 << 20, 12, 0, 0}, std::nullopt}, after_push(hours(27)), rows[0]);
   CHECK(status_blocks(rows) == known + "  history     5.0 MiB in 12 generations\n  last scrub  never\n");
-  add_report({cache::SetFacts{5 << 20, 1, k_push_ns, 2}, cache::DrillRecord{k_push_ns, 0, 98}},
-             after_push(hours(-1)), rows[0]);
+  add_report({cache::SetFacts{5 << 20, 1, k_push_ns, 2}, cache::DrillRecord{k_push_ns, 0, 98}}, after_push(hours(-1)),
+             rows[0]);
   CHECK(status_blocks(rows) == known +
                                    "  history     5.0 MiB in 1 generation\n"
                                    "  last scrub  2023-11-14 22:13, age 0s; 2 damaged files !\n"

@@ -112,7 +112,8 @@ TEST_CASE("the statistics add up", "[cli]") {
   summary.report.counts.received_plain_bytes = 100;
   const std::string text = stats_block(summary);
   CHECK(text.find("Number of entries: 2,000 in 1 directory\n") != std::string::npos);
-  CHECK(text.find("Total bytes sent: 400 (3,000 before compression)\nTotal bytes received: 100 (100 b") != std::string::npos);
+  CHECK(text.find("Total bytes sent: 400 (3,000 before compression)\nTotal bytes received: 100 (100 b") !=
+        std::string::npos);
   CHECK(text.find("speedup 2.00") != std::string::npos);
   summary.report.counts = {};
   summary.elapsed = std::chrono::milliseconds(0);

@@ -112,8 +112,7 @@ TEST_CASE("an interruption says that nothing is lost", "[cli]") {
   Screen screen;
   TerminalReporter reporter(screen.options(), screen.clock);
   reporter.on_error(Error{Errc::interrupted, 0, ""}, 20);
-  CHECK(screen.err.text() ==
-        "nbackup: interrupted; what was sent is kept and the next run continues from it\n");
+  CHECK(screen.err.text() == "nbackup: interrupted; what was sent is kept and the next run continues from it\n");
 }
 
 TEST_CASE("what is shown follows the settings", "[cli]") {

@@ -15,22 +15,29 @@ namespace {
 constexpr double k_frame = 128 * 1024;
 
 struct Machine {
-  double source = 1e12;      // bytes a second that are there to be sent
-  double link = 1e12;        // bytes a second that leave
-  double processor = 1;      // against the speeds below
-  double contention = 0;     // by how much a busy compressor slows the source: 1 means by all of its own time
-  double buffer = 1 << 20;   // bytes that a write() leaves on its way
+  double source = 1e12;     // bytes a second that are there to be sent
+  double link = 1e12;       // bytes a second that leave
+  double processor = 1;     // against the speeds below
+  double contention = 0;    // by how much a busy compressor slows the source: 1 means by all of its own time
+  double buffer = 1 << 20;  // bytes that a write() leaves on its way
 };
 
 double speed_of(int level) {
   switch (level) {
-    case -5: return 700e6;
-    case -1: return 550e6;
-    case 1: return 430e6;
-    case 3: return 250e6;
-    case 6: return 110e6;
-    case 9: return 60e6;
-    default: return 30e6;
+    case -5:
+      return 700e6;
+    case -1:
+      return 550e6;
+    case 1:
+      return 430e6;
+    case 3:
+      return 250e6;
+    case 6:
+      return 110e6;
+    case 9:
+      return 60e6;
+    default:
+      return 30e6;
   }
 }
 
@@ -40,8 +47,8 @@ struct Simulated {
   LevelControl control;
   Machine machine;
   double now = 0;
-  double source_free = 0;   // when the next frame is there
-  double link_free = 0;     // when the link has sent all it was given
+  double source_free = 0;  // when the next frame is there
+  double link_free = 0;    // when the link has sent all it was given
   double written = 0;
 
   static nanoseconds ns(double seconds) { return nanoseconds(static_cast<std::int64_t>(seconds * 1e9)); }

@@ -52,8 +52,9 @@ TEST_CASE("frames of every kind and level come out as they went in", "[codec]") 
   int level = 3;
   for (unsigned round = 0; round < 300; ++round) {
     const std::size_t size = random() % 4 == 0 ? random() % 400'000 + 1 : random() % 2000 + 1;
-    const Bytes payload = round % 3 == 0 ? random_content(size, round)
-                          : round % 3 == 1 ? text_content(size, round) : Bytes(size);
+    const Bytes payload = round % 3 == 0   ? random_content(size, round)
+                          : round % 3 == 1 ? text_content(size, round)
+                                           : Bytes(size);
     if (random() % 8 == 0) level = static_cast<int>(random() % 17) - 5;
     if (level == 0) level = 1;
     if (random() % 5 == 0) continue;  // this one is sent raw
@@ -146,14 +147,14 @@ TEST_CASE("large windows find what lies far back, from level 6 on", "[codec]") {
 }
 
 TEST_CASE("what is no zstd is refused", "[codec]") {
-  for (const Bytes& bytes : {Bytes{}, Bytes(3), Bytes(100), random_content(1000, 1), text_content(100, 1),
-                             // A skippable frame: 0x184D2A50, length 4.
-                             Bytes{std::byte{0x50}, std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18}, std::byte{4},
-                                   std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3},
-                                   std::byte{4}},
-                             // The magic of version 0.7, with something behind it.
-                             Bytes{std::byte{0x27}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}, std::byte{0},
-                                   std::byte{0}, std::byte{0}, std::byte{0}}}) {
+  for (const Bytes& bytes :
+       {Bytes{}, Bytes(3), Bytes(100), random_content(1000, 1), text_content(100, 1),
+        // A skippable frame: 0x184D2A50, length 4.
+        Bytes{std::byte{0x50}, std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18}, std::byte{4}, std::byte{0},
+              std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}},
+        // The magic of version 0.7, with something behind it.
+        Bytes{std::byte{0x27}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}, std::byte{0}, std::byte{0},
+              std::byte{0}, std::byte{0}}}) {
     FrameDecompressor decompressor(Windows::ordinary);
     const auto got = decompressor.decompress(bytes, k_limit);
     REQUIRE_FALSE(got.has_value());
@@ -172,8 +173,10 @@ TEST_CASE("damage in the middle of a stream is an error or other bytes, never a 
     second[random() % second.size()] ^= static_cast<std::byte>(1U << (random() % 8));
     if (random() % 4 == 0) second.resize(random() % second.size());
     const auto got = decompressor.decompress(second, k_limit);
-    if (!got) CHECK(got.error().code == Errc::protocol);
-    else CHECK(got->size() <= k_limit);
+    if (!got)
+      CHECK(got.error().code == Errc::protocol);
+    else
+      CHECK(got->size() <= k_limit);
   }
 }
 

@@ -89,8 +89,8 @@ TEST_CASE("an edit beside a moved block does not lose the way", "[delta]") {
 TEST_CASE("a basis that ends before a hole of the new content", "[delta]") {
   World world;
   // The basis has nothing where the data after the hole begins, but its short tail could be at the very end.
-  const Bytes content = joined({random_bytes(k_page_bytes, 16), Bytes(300'000 / k_page_bytes * k_page_bytes),
-                                random_bytes(60'000, 17)});
+  const Bytes content =
+      joined({random_bytes(k_page_bytes, 16), Bytes(300'000 / k_page_bytes * k_page_bytes), random_bytes(60'000, 17)});
   const Bytes basis = joined({ByteView(content).first(k_block_bytes), random_bytes(10'000, 18)});
   CHECK(check_delta(*world.root, basis, content, Zeros::left_out).literal_bytes <= 60'000);
 }
@@ -145,8 +145,10 @@ TEST_CASE("a file that becomes shorter while it is read is noticed", "[delta]") 
   Matcher matcher(*content, signature, applier, builder, signer(), {k_mib, k_mib});
   // The end looks like a hole; what is read beyond it is not there.
   const auto result = matcher.run();
-  if (result) CHECK(good(builder.finish()) != digest_of(random_bytes(k_mib, 15)));
-  else CHECK(result.error().code == Errc::changed);
+  if (result)
+    CHECK(good(builder.finish()) != digest_of(random_bytes(k_mib, 15)));
+  else
+    CHECK(result.error().code == Errc::changed);
 }
 
 TEST_CASE("the index keeps a few blocks of each sum and finds those it keeps", "[delta]") {

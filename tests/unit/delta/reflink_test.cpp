@@ -18,10 +18,13 @@ TEST_CASE("deltas on file systems that share blocks", "[delta][mount]") {
     const ByteView all = basis;
     Bytes edited = basis;
     edited[k_mib] ^= std::byte{1};
-    const std::vector<Bytes> contents = {
-        basis, edited, joined({all, all.first(300'000)}), joined({random_bytes(1000, 3), all}),
-        joined({all.subspan(8192), all.first(8192)}), joined({all.first(k_mib), Bytes(k_mib), all.subspan(k_mib)}),
-        Bytes(all.begin(), all.begin() + 5 * k_mib + 1)};
+    const std::vector<Bytes> contents = {basis,
+                                         edited,
+                                         joined({all, all.first(300'000)}),
+                                         joined({random_bytes(1000, 3), all}),
+                                         joined({all.subspan(8192), all.first(8192)}),
+                                         joined({all.first(k_mib), Bytes(k_mib), all.subspan(k_mib)}),
+                                         Bytes(all.begin(), all.begin() + 5 * k_mib + 1)};
     for (const Bytes& content : contents) check_delta(*root, basis, content, Zeros::left_out);
 
     // Shared, not copied: what is free hardly changes.

@@ -56,8 +56,8 @@ TEST_CASE("a piece decodes to what was encoded", "[delta]") {
   const Bytes some = random_bytes(2 * k_block_bytes, 2);
   const Bytes tail = random_bytes(9000, 3);
   const Bytes zero_tail(9000);
-  const std::vector<Bytes> contents = {some, zeros, tail, zero_tail, joined({zeros, some, zeros, tail}),
-                                       joined({some, zeros, zero_tail})};
+  const std::vector<Bytes> contents = {
+      some, zeros, tail, zero_tail, joined({zeros, some, zeros, tail}), joined({some, zeros, zero_tail})};
   for (const Bytes& content : contents) {
     const SignaturePiece piece = piece_of(content);
     const Bytes blob = piece.encode(content.size());

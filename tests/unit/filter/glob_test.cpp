@@ -30,8 +30,9 @@ TEST_CASE("glob: stars and question marks", "[filter]") {
   CHECK(matches("?", "x"));
   CHECK_FALSE(matches("?", ""));
   CHECK_FALSE(matches("?", "/"));
-  CHECK(matches("a?c", "a\xFF"
-                       "c"));
+  CHECK(matches("a?c",
+                "a\xFF"
+                "c"));
 }
 
 TEST_CASE("glob: classes", "[filter]") {

@@ -54,9 +54,10 @@ class TemporaryTree {
 
 std::string random_pattern(std::mt19937& random) {
   static const std::vector<std::string> k_pieces{
-      "a",     "b",   "foo", "bar",  "o",   ".",    "*",    "*",    "**",   "***",         "?",           "/",
-      "/",     "/",   "x",   "[ab]", "[!a]", "[a-f]", "[]x]", "[^]]", "[[:alpha:]]", "[[:digit:]z]", "[[:no:]]", "[a",
-      "\\",    "\\*", "\\[", "[x]",  "-",   " ",    "[--b]", "[!/]", "a.d", "foo/", "/bar", "**/", "/**", "/***"};
+      "a",        "b",    "foo", "bar", "o",    ".",    "*",     "*",    "**",    "***",         "?",
+      "/",        "/",    "/",   "x",   "[ab]", "[!a]", "[a-f]", "[]x]", "[^]]",  "[[:alpha:]]", "[[:digit:]z]",
+      "[[:no:]]", "[a",   "\\",  "\\*", "\\[",  "[x]",  "-",     " ",    "[--b]", "[!/]",        "a.d",
+      "foo/",     "/bar", "**/", "/**", "/***"};
   std::string pattern;
   const auto pieces = 1 + random() % 5;
   for (unsigned i = 0; i < pieces; ++i) pattern += k_pieces[random() % k_pieces.size()];

@@ -28,7 +28,7 @@ TEST_CASE("a confined path may follow symlinks that stay inside", "[fs][path_roo
   const PathRoot root = confined(temp);
   const std::string real = stdfs::canonical(temp.path("root"));
   CHECK(good(real_path_of(*good(root.open_directory("inside")))) == real + "/a/b");
-  CHECK(good(real_path_of(*good(root.open_directory("a/up/b/.."))) ) == real + "/a");
+  CHECK(good(real_path_of(*good(root.open_directory("a/up/b/..")))) == real + "/a");
   CHECK(good(real_path_of(*good(root.open_directory(temp.path("root/a"))))) == real + "/a");
   for (const char* path : {"out", "absolute", "magic", "..", "a/../..", "/", "/proc/self/root"}) {
     CAPTURE(path);

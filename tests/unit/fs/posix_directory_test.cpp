@@ -44,7 +44,7 @@ void make_cold(const std::string& path, std::size_t bytes) {
 bool reads_uncached(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   char byte = 0;
-  const struct iovec where {&byte, 1};
+  const struct iovec where { &byte, 1 };
   const bool can = ::preadv2(fd, &where, 1, 0, 0x80) == 1;
   ::close(fd);
   return can;

@@ -2,9 +2,9 @@
 // The two worlds that the contract suite runs in, and short ways to use a Directory in tests.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <sched.h>
 #include <sys/mount.h>
+#include <catch2/catch.hpp>
 
 #include <memory>
 #include <string>

@@ -256,8 +256,8 @@ class DigestAsked {
     image = file("image", content.size());
     auto copy = file("new", content.size());
     auto listing = source->listing(0, {image, copy});
-    source->peer.send(wire::DirectoryMessage{
-        0, RelPath(), 0, 2, scan::listing_digest(listing.own, listing.entries, *source->secret)});
+    source->peer.send(wire::DirectoryMessage{0, RelPath(), 0, 2,
+                                             scan::listing_digest(listing.own, listing.entries, *source->secret)});
     REQUIRE(source->peer.receive<wire::DirectoryReply>().kind == wire::ReplyKind::list);
     source->peer.send(listing);
     hash::FileHasher hasher(*source->secret);
@@ -304,9 +304,7 @@ TEST_CASE("what a source may say of a file whose digest was asked for", "[sessio
     peer.send(wire::BasisDone{asked.key});
   }
   SECTION("its content at once") { peer.send(wire::FileBegin{asked.key, content.size(), {}}); }
-  SECTION("that it cannot be read") {
-    peer.send(wire::FileEnd{asked.key, wire::FileOutcome::unreadable, 5, {}});
-  }
+  SECTION("that it cannot be read") { peer.send(wire::FileEnd{asked.key, wire::FileOutcome::unreadable, 5, {}}); }
   SECTION("the digest of another file") { peer.send(wire::FileDigest{{0, 0}, asked.digest}); }
   SECTION("the digest of a file that is not there") { peer.send(wire::FileDigest{{0, 2}, asked.digest}); }
   SECTION("a message for signatures") { peer.send(wire::SignatureRequest{asked.key, 0}); }

@@ -11,9 +11,9 @@
 namespace nb::test {
 
 struct PipeOptions {
-  std::size_t buffer_bytes = 64 * 1024;                   // each way
-  std::uint64_t cut_after_bytes = ~std::uint64_t{0};      // of what the first stream writes
-  std::uint64_t cut_back_after_bytes = ~std::uint64_t{0}; // of what the second stream writes
+  std::size_t buffer_bytes = 64 * 1024;                    // each way
+  std::uint64_t cut_after_bytes = ~std::uint64_t{0};       // of what the first stream writes
+  std::uint64_t cut_back_after_bytes = ~std::uint64_t{0};  // of what the second stream writes
 };
 
 using StreamPair = std::pair<std::unique_ptr<transport::ByteStream>, std::unique_ptr<transport::ByteStream>>;

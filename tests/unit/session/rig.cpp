@@ -46,7 +46,8 @@ Result<std::unique_ptr<transport::ByteStream>> Rig::connect() {
 }
 
 Result<session::RunReport> Rig::run() {
-  return session::run(job, [this] { return connect(); }, retry, seen, m_clock);
+  return session::run(
+      job, [this] { return connect(); }, retry, seen, m_clock);
 }
 
 Result<session::RunReport> Rig::push() {
@@ -94,7 +95,8 @@ std::vector<std::string> leftovers(const std::string& pool) {
   for (const auto& entry : stdfs::directory_iterator(control)) {
     const std::string name = entry.path().filename();
     if (name == "tx") {
-      for (const auto& left : stdfs::directory_iterator(entry.path())) found.push_back("tx/" + left.path().filename().string());
+      for (const auto& left : stdfs::directory_iterator(entry.path()))
+        found.push_back("tx/" + left.path().filename().string());
     } else if (name != "format" && name != "head" && name != "secret" && name != "spare" && name != "lock" &&
                name != "history" && name != "arrivals" && !name.starts_with("manifest.db")) {
       found.push_back(name);

@@ -24,7 +24,8 @@ void make_tree(const Rig& rig, std::size_t large_bytes = 300'000) {
   stdfs::create_directory(rig.source("empty"));
   stdfs::create_symlink("../a", rig.source("dir/link"));
   stdfs::create_hard_link(rig.source("a"), rig.source("dir/hard"));
-  for (int i = 0; i < 60; ++i) put(rig.source("many/f" + std::to_string(i)), std::string(static_cast<std::size_t>(i), 'm'));
+  for (int i = 0; i < 60; ++i)
+    put(rig.source("many/f" + std::to_string(i)), std::string(static_cast<std::size_t>(i), 'm'));
 }
 
 void change_tree(const Rig& rig, std::size_t large_bytes = 310'000) {

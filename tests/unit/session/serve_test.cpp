@@ -2,9 +2,9 @@
 // What a server does before and beside a run: checks of Open, queries, confinement, locks.
 #include "session/serve.hpp"
 
-#include <catch2/catch.hpp>
 #include <sched.h>
 #include <sys/mount.h>
+#include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>

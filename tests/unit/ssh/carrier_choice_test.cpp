@@ -112,8 +112,7 @@ TEST_CASE("the table of directives is in lower case, without doubles, with a rea
 
 TEST_CASE("directives in a configuration file that libssh does not know", "[ssh]") {
   CHECK(unsupported_directives("# ProxyJump x\nHost a\n  HostName=b\n\tproxyjump c\n Match all\nHostKeyAlias=d\n"
-                               "ProxyJump e\nInclude f\n") ==
-        std::vector<std::string>{"HostKeyAlias", "ProxyJump"});
+                               "ProxyJump e\nInclude f\n") == std::vector<std::string>{"HostKeyAlias", "ProxyJump"});
 }
 
 TEST_CASE("files that a configuration includes", "[ssh]") {
@@ -129,8 +128,7 @@ TEST_CASE("a key that is marked as revoked", "[ssh]") {
 }
 
 TEST_CASE("known_hosts files of a configuration", "[ssh]") {
-  const EffectiveConfig config =
-      parse_effective_config("userknownhostsfile ~/a /b\nglobalknownhostsfile /c none\n");
+  const EffectiveConfig config = parse_effective_config("userknownhostsfile ~/a /b\nglobalknownhostsfile /c none\n");
   CHECK(known_hosts_files(config, "/home/me") == std::vector<std::string>{"/home/me/a", "/b", "/c"});
 }
 

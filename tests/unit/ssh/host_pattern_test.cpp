@@ -7,9 +7,7 @@
 namespace nb::test {
 namespace {
 
-bool matches(std::vector<std::string_view> patterns, std::string_view name) {
-  return ssh::matches_any(patterns, name);
-}
+bool matches(std::vector<std::string_view> patterns, std::string_view name) { return ssh::matches_any(patterns, name); }
 
 }  // namespace
 

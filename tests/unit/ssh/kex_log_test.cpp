@@ -59,7 +59,8 @@ TEST_CASE("what another process writes is no part of the log, and is bounded by 
   const std::string none = "none MAC: none compression: none";
   take_exchange(log, k_old, "aes128-ctr MAC: hmac-sha2-256 compression: none",
                 "aes128-ctr MAC: hmac-sha2-256 compression: none");
-  for (const char* what : {"algorithm: x", "host key algorithm: x", "server->client cipher: none MAC: none compression: none"}) {
+  for (const char* what :
+       {"algorithm: x", "host key algorithm: x", "server->client cipher: none MAC: none compression: none"}) {
     CHECK_FALSE(log.take(k_foreign + std::string(what)));
   }
   CHECK_FALSE(log.take(k_foreign + ("client->server cipher: " + none)));
@@ -73,15 +74,17 @@ TEST_CASE("what another process writes is no part of the log, and is bounded by 
 
 TEST_CASE("other lines are left alone, and odd ones of the log say nothing", "[ssh]") {
   KexLog log;
-  for (const char* line : {"", "debug", "debug1: ", "err", "debug1: kex: algorithm: x", "kex.c: (pid=1): kex: algorithm: x",
-                           "debugx: kex.c:f():1 (pid=1): kex: algorithm: x", "debug1: kex.c:", "debug1: kex.c:): ( x",
-                           "debug1: kex.c:f():1 kex: algorithm: x", "remote: debug1: kex.c:f():1 (pid=1): kex: "}) {
+  for (const char* line :
+       {"", "debug", "debug1: ", "err", "debug1: kex: algorithm: x", "kex.c: (pid=1): kex: algorithm: x",
+        "debugx: kex.c:f():1 (pid=1): kex: algorithm: x", "debug1: kex.c:", "debug1: kex.c:): ( x",
+        "debug1: kex.c:f():1 kex: algorithm: x", "remote: debug1: kex.c:f():1 (pid=1): kex: "}) {
     CHECK_FALSE(log.take(line));
   }
-  for (const char* rest : {"kex.c:kex_choose_conf():1002 (pid=1): local client KEXINIT proposal",
-                           "kex.c:f():1 (pid=1): kex: server->client cipher: ", "kex.c:f():1 (pid=1): kex: ",
-                           "kex.c:f():1 (pid=1): kex: client->server cipher: a MAC: b compression: c d",
-                           "kex.c:f():1 (pid=1): kex: algorithm: a", "kex.c:f():1 (pid=1): kex: host key algorithm: b"}) {
+  for (const char* rest :
+       {"kex.c:kex_choose_conf():1002 (pid=1): local client KEXINIT proposal",
+        "kex.c:f():1 (pid=1): kex: server->client cipher: ", "kex.c:f():1 (pid=1): kex: ",
+        "kex.c:f():1 (pid=1): kex: client->server cipher: a MAC: b compression: c d",
+        "kex.c:f():1 (pid=1): kex: algorithm: a", "kex.c:f():1 (pid=1): kex: host key algorithm: b"}) {
     CHECK(log.take("debug2: " + std::string(rest)));
   }
   CHECK_FALSE(log.latest().has_value());

@@ -30,12 +30,20 @@ TEST_CASE("demanded algorithms become options of an ssh program", "[ssh]") {
 }
 
 TEST_CASE("a command line that has a host of its own is known", "[ssh]") {
-  for (const Words& words : {Words{"ssh"}, {"ssh", "-p", "22"}, {"ssh", "-p22"}, {"ssh", "-vp", "22"}, {"ssh", "-o", "a b"},
-                             {"ssh", "-oport=1", "-4", "-i", "f"}, {"ssh", "-T", "--"}}) {
+  for (const Words& words : {Words{"ssh"},
+                             {"ssh", "-p", "22"},
+                             {"ssh", "-p22"},
+                             {"ssh", "-vp", "22"},
+                             {"ssh", "-o", "a b"},
+                             {"ssh", "-oport=1", "-4", "-i", "f"},
+                             {"ssh", "-T", "--"}}) {
     CHECK_FALSE(ssh::names_host(words));
   }
-  for (const Words& words : {Words{"ssh", "gateway", "ssh"}, {"ssh", "-p", "22", "g"}, {"ssh", "-p22", "g", "-4"},
-                             {"ssh", "-v", "--", "g"}, {"ssh", "-"}}) {
+  for (const Words& words : {Words{"ssh", "gateway", "ssh"},
+                             {"ssh", "-p", "22", "g"},
+                             {"ssh", "-p22", "g", "-4"},
+                             {"ssh", "-v", "--", "g"},
+                             {"ssh", "-"}}) {
     CHECK(ssh::names_host(words));
   }
   CHECK(ssh::host_word({"ssh", "-p", "22", "gateway", "ssh"}) == 3);

@@ -58,7 +58,8 @@ TEST_CASE("the first answer is told, and everything written before it", "[transp
     Lines lines;
     std::vector<std::string> before;
     unsigned answers = 0;
-    ProcessOptions options = shell("echo mine 1 >&2; echo one >&2; echo mine 2 >&2; echo a; read x; echo b; echo two >&2");
+    ProcessOptions options =
+        shell("echo mine 1 >&2; echo one >&2; echo mine 2 >&2; echo a; read x; echo b; echo two >&2");
     options.on_stderr = lines.taker();
     options.takes_stderr = [](std::string_view line) { return line.starts_with("mine"); };
     options.on_answer = [&] {

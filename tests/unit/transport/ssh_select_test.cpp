@@ -260,8 +260,9 @@ TEST_CASE("with a second ssh behind a gateway only the first is asked, about the
   options.libssh.on_warning = [&](const std::string& text) { warnings.push_back(text); };
   CHECK(output_of(options).starts_with("-oPostAuthNone=no -p 7 -F /c gateway ssh -4 "));
   CHECK(read_text_file(dir.path("asked")) == "-T -G -p 7 -F /c gateway\n");
-  CHECK(warnings == std::vector<std::string>{"--ssh-security=integrity for backup-host: -e leads over another host; the "
-                                             "connection stays encrypted"});
+  CHECK(warnings ==
+        std::vector<std::string>{"--ssh-security=integrity for backup-host: -e leads over another host; the "
+                                 "connection stays encrypted"});
 }
 
 TEST_CASE("what is no ssh gets no option of ours, and the user is told", "[transport]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole transactions on a real file system.
-#include <catch2/catch.hpp>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include "scratch.hpp"
 #include "tree.hpp"
@@ -87,7 +87,10 @@ TEST_CASE("a new tree with closed directories in it", "[txn][commit]") {
   const Scratch scratch;
   const AsNobody nobody(scratch.path());
   there_and_back(scratch, with({}),
-                 with({{"t", dir(0555)}, {"t/u", dir(0500)}, {"t/u/v", dir(0555)}, {"t/u/v/file", file("deep", 0444)},
+                 with({{"t", dir(0555)},
+                       {"t/u", dir(0500)},
+                       {"t/u/v", dir(0555)},
+                       {"t/u/v/file", file("deep", 0444)},
                        {"t/link", symlink("u/v/file")}}));
 }
 

@@ -9,8 +9,8 @@ namespace nb::txn::test {
 namespace {
 
 using fs::SimEvent;
-using fs::SimOperation;
 using fs::SimFileSystem;
+using fs::SimOperation;
 
 std::string content_at(fs::Directory& root, const std::string& path) {
   const RelPath rel = RelPath::parse(path).value();

@@ -231,7 +231,8 @@ TEST_CASE("what cannot be applied is rolled back, whichever it is", "[txn][undo]
   }
 }
 
-void crash_rollback(const fs::SimOptions& options, const std::function<std::vector<CrashChoice>(std::uint64_t)>& losses) {
+void crash_rollback(const fs::SimOptions& options,
+                    const std::function<std::vector<CrashChoice>(std::uint64_t)>& losses) {
   const Scenario scenario(options);
   for (const std::string target : {"m", "r", "locked"}) {
     for (std::uint64_t n = 1;; ++n) {

@@ -32,8 +32,8 @@ Damaged kept_file() {
 ScrubRecord record() {
   ScrubRecord record;
   record.last = ScrubPass{{1, 1}, 1'700'000'000'000'000'000, 1'700'000'060'000'000'000, {10, 4096, 1, 2, 3, 4}};
-  record.present = StandingPass{
-      {{2, 30}, 1'700'000'100'000'000'000, 1'700'000'101'000'000'000, {5, 100, 0, 0, 0, 0}}, {8, rel("line\nend/x")}};
+  record.present = StandingPass{{{2, 30}, 1'700'000'100'000'000'000, 1'700'000'101'000'000'000, {5, 100, 0, 0, 0, 0}},
+                                {8, rel("line\nend/x")}};
   return record;
 }
 

@@ -39,8 +39,8 @@ TEST_CASE("a set is there whole or not at all", "[txn][set][crash]") {
     SimFileSystem disk;
     disk.die_at(n);
     const bool reported = make(disk).has_value();
-    for (const CrashChoice choice : {CrashChoice::lose_all(), CrashChoice::keep_all(), CrashChoice::random(n),
-                                     CrashChoice::random(n + 1000)}) {
+    for (const CrashChoice choice :
+         {CrashChoice::lose_all(), CrashChoice::keep_all(), CrashChoice::random(n), CrashChoice::random(n + 1000)}) {
       const SimFileSystem left = disk.after_crash(choice);
       auto set = FileSet::open(left.root());
       INFO("operation " << n << (set ? "" : ": " + set.error().message()));

@@ -185,8 +185,9 @@ std::string strays_of(const fs::SimFileSystem& disk, std::uint64_t number) {
       return Status();
     }));
   }
-  const auto files = open_if_there(
-      *set->control().open_directory_path(rel("history/" + std::to_string(number))).value(), k_files_name).value();
+  const auto files =
+      open_if_there(*set->control().open_directory_path(rel("history/" + std::to_string(number))).value(), k_files_name)
+          .value();
   if (!files) return {};
   std::string strays;
   std::vector<std::string> to_do{""};

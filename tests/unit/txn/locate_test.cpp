@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding the set above a directory, on a real file system.
-#include <catch2/catch.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include "scratch.hpp"
 #include "tree.hpp"

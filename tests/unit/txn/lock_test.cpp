@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writers, readers and ghosts.
-#include <catch2/catch.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <csignal>
 

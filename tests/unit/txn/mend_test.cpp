@@ -202,7 +202,8 @@ TEMPLATE_TEST_CASE("history check: a list that is damaged loses what is before i
   }
 }
 
-TEMPLATE_TEST_CASE("history check: what cannot be read now is not dropped for it", "[txn][mend]", SimWorld, PosixWorld) {
+TEMPLATE_TEST_CASE("history check: what cannot be read now is not dropped for it", "[txn][mend]", SimWorld,
+                   PosixWorld) {
   Fixture<TestType> at;
   const Spot list(at.set.set(), "history/3/changes");
   good(list.directory->remove_file(list.name));

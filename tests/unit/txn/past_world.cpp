@@ -176,9 +176,7 @@ void PastSet::keep(std::uint64_t number, std::string_view path) {
   good(from->rename(rel(path).name(), *to, rel(path).name(), fs::RenameMode::no_replace));
 }
 
-void PastSet::remove(std::string_view path) {
-  good(fs::remove_tree(*parent_in(live(), rel(path)), rel(path).name()));
-}
+void PastSet::remove(std::string_view path) { good(fs::remove_tree(*parent_in(live(), rel(path)), rel(path).name())); }
 
 void PastSet::write_account(const Generation& generation) {
   good(write_new_file(*directory_of(generation.number), k_generation_name, encode(generation)));

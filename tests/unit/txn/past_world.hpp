@@ -21,8 +21,8 @@ using fs::test::rel;
 struct Description {
   fs::FileType type = fs::FileType::regular;
   fs::Metadata meta;
-  std::string content;      // of a file; the target of a symlink
-  std::string first_name;   // of a file with several: the first of them in the walk
+  std::string content;     // of a file; the target of a symlink
+  std::string first_name;  // of a file with several: the first of them in the walk
   friend bool operator==(const Description&, const Description&) = default;
 };
 using Descriptions = std::map<std::string, Description>;  // by path; "" is the root

@@ -103,8 +103,10 @@ TEST_CASE("wire: a body cut anywhere or with a byte too many is refused or means
       INFO(sample.name << " cut to " << size);
       const Result<Bytes> again = sample.recode(ByteView(sample.body).first(size));
       // Tagged fields and content may end early: then the rest is just not there.
-      if (again) CHECK(again->size() <= size);
-      else CHECK(again.error().code == Errc::protocol);
+      if (again)
+        CHECK(again->size() <= size);
+      else
+        CHECK(again.error().code == Errc::protocol);
     }
     Bytes longer = sample.body;
     longer.push_back(std::byte{0});

@@ -142,8 +142,9 @@ TEST_CASE("metadata: limits", "[wire]") {
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"", ""}}; }) == name);
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user", ""}}; }) == name);
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{std::string("user.\0", 6), ""}}; }) == name);
-  CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user." + std::string(251, 'x'), ""}}; }) ==
-        "listing: value out of range");
+  CHECK(meta_refusal([](fs::Metadata& m) {
+          m.xattrs = {{"user." + std::string(251, 'x'), ""}};
+        }) == "listing: value out of range");
   const std::string order = "listing: attribute out of order";
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user.b", ""}, {"user.a", ""}}; }) == order);
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user.a", "1"}, {"user.a", "2"}}; }) == order);
@@ -151,8 +152,9 @@ TEST_CASE("metadata: limits", "[wire]") {
 
 TEST_CASE("metadata: attributes have limits of size", "[wire]") {
   CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user.a", std::string(65'536, 'x')}}; }) == "accepted");
-  CHECK(meta_refusal([](fs::Metadata& m) { m.xattrs = {{"user.a", std::string(65'537, 'x')}}; }) ==
-        "listing: value out of range");
+  CHECK(meta_refusal([](fs::Metadata& m) {
+          m.xattrs = {{"user.a", std::string(65'537, 'x')}};
+        }) == "listing: value out of range");
   const auto many = [](fs::Metadata& m, std::size_t count) {
     m.xattrs.clear();
     for (std::size_t i = 0; i < count; ++i) {
