@@ -7,8 +7,8 @@ namespace nb::session {
 
 Result<Departures> Departures::of(txn::Transaction& transaction, const hash::Secret& secret) {
   Departures all(secret);
-  const auto note = [&all, &secret](const RelPath& path, std::uint64_t slot) {
-    all.m_gone.emplace_back(hash::digest_of(as_bytes(path.str()), secret), slot);
+  const auto note = [&all](const RelPath& path, std::uint64_t slot) {
+    all.m_gone.emplace_back(all.key_of(path), slot);
   };
   NB_TRY(transaction.for_each_move([&note](const txn::JournalOp& op) -> Status {
     if (const auto* removal = std::get_if<txn::Remove>(&op)) note(removal->path, removal->slot);
@@ -20,8 +20,14 @@ Result<Departures> Departures::of(txn::Transaction& transaction, const hash::Sec
   return all;
 }
 
+hash::Digest Departures::key_of(const RelPath& path) const { return hash::digest_of(as_bytes(path.str()), *m_secret); }
+
+void Departures::add(const RelPath& path) { m_added.insert(key_of(path)); }
+
+bool Departures::has(const RelPath& path) const { return find(path) || m_added.contains(key_of(path)); }
+
 std::optional<std::uint64_t> Departures::slot_of(const RelPath& path) const {
-  const hash::Digest key = hash::digest_of(as_bytes(path.str()), *m_secret);
+  const hash::Digest key = key_of(path);
   const auto it = std::lower_bound(m_gone.begin(), m_gone.end(), std::pair(key, std::uint64_t{0}));
   if (it == m_gone.end() || it->first != key) return std::nullopt;
   return it->second;

@@ -12,9 +12,15 @@ namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t k_space_check_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t k_most_kept_names = 1'000'000;  // to look at, in history, before large files are copied
 
 scan::ListerOptions lister_options(const hash::Secret& secret) {
   return {scan::MetadataView::kept, scan::Compare::stat, nullptr, &secret, nullptr};
+}
+
+// Would be linked, but for other names that it has.
+bool has_several_names(const TakenFile& taken) {
+  return taken.is_alike && taken.state.links > 1 && taken.file.size > hash::k_block_bytes;
 }
 
 }  // namespace
@@ -88,20 +94,22 @@ bool Mover::reads_as(const hash::Digest& digest, const RelPath& from, const fs::
 Result<bool> Mover::take_candidate(const RelPath& from, const ExpectedFile& file, const RelPath& set_path,
                                    const hash::Digest& digest) {
   auto candidate = look_at(from, file.size);
-  if (candidate && candidate->stat.links == 2) {
+  if (candidate && candidate->stat.links > 1) {
     drop_leftover(set_path, candidate->stat);
     candidate = look_at(from, file.size);
   }
   if (!candidate) return false;
   const auto recorded = m_bases.digest_of(from, candidate->stat);
   if (recorded ? *recorded != digest : !reads_as(digest, from, candidate->stat)) return false;
-  const bool is_alike = candidate->stat.links == 1 && !compare_metadata(file.meta, candidate->entry.meta).any();
+  const bool is_alike = !compare_metadata(file.meta, candidate->entry.meta).any();
   if (file.size > hash::k_block_bytes) {
     m_bases.begin_file(set_path);
     if (recorded) m_bases.inherit(set_path, from);
   }
-  NB_TRY(m_transaction.add_taken(encode(TakenFile{file, digest, from, candidate->stat, is_alike})));
+  const TakenFile taken{file, digest, from, candidate->stat, is_alike};
+  NB_TRY(m_transaction.add_taken(encode(taken)));
   ++m_taken;
+  if (has_several_names(taken)) ++m_with_several_names;
   return true;
 }
 
@@ -125,18 +133,27 @@ Result<bool> Mover::take_from(const RelPath& from, const ExpectedFile& file, con
 
 // --- Taking ---------------------------------------------------------------------------------------------------------
 
-Status Mover::settle(const Staged& staged, const Lost& lost) {
+Status Mover::settle(const RelPath& base, const Staged& staged, const Lost& lost) {
   if (m_taken == 0) return {};
   NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
-  return m_transaction.for_each_taken([&](ByteView record) -> Status {
-    NB_TRY_ASSIGN(TakenFile taken, decode_taken_file(record));
-    auto node = bring_in(taken);
-    if (!node && node.error().code == Errc::changed) return distrust(taken);
-    if (!node) return lost(std::move(node.error()), taken.file);
-    ++m_files;
-    m_bytes += taken.file.size;
-    return staged(taken, *node);
-  });
+  if (m_with_several_names > 0) NB_TRY(find_kept_names(base));
+  NB_TRY(m_transaction.for_each_taken([&](ByteView record) { return settle_one(record, base, staged, lost); }));
+  // With those that were added, and where they will be.
+  NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
+  return {};
+}
+
+Status Mover::settle_one(ByteView record, const RelPath& base, const Staged& staged, const Lost& lost) {
+  NB_TRY_ASSIGN(TakenFile taken, decode_taken_file(record));
+  auto node = bring_in(taken);
+  if (!node && node.error().code == Errc::changed) return distrust(taken);
+  if (!node) return lost(std::move(node.error()), taken.file);
+  ++m_files;
+  m_bytes += taken.file.size;
+  NB_TRY(staged(taken, *node));
+  // In a rotation the next one is linked in its turn.
+  if (taken.file.replaced) m_departures->add(base.join(taken.file.path));
+  return {};
 }
 
 // The candidate has changed, has rotted, or cannot be read. The source has been told that its content is not needed, and
@@ -145,6 +162,29 @@ Status Mover::distrust(const TakenFile& taken) {
   m_bases.distrust(taken.from);
   return fail(Errc::io, taken.from.str() + " at the destination is not what was recorded of it; nothing was changed, " +
                             "run again and " + taken.file.path.str() + " is sent");
+}
+
+// A file that was moved once already has its old name in history. Small ones are copied as quickly as that is found out.
+Status Mover::find_kept_names(const RelPath& base) {
+  Departures going = *m_departures;  // and what other taken files are to replace
+  std::vector<std::pair<RelPath, fs::Stat>> several;
+  NB_TRY(m_transaction.for_each_taken([&](ByteView record) -> Status {
+    NB_TRY_ASSIGN(TakenFile taken, decode_taken_file(record));
+    if (taken.file.replaced) going.add(base.join(taken.file.path));
+    if (has_several_names(taken)) several.emplace_back(std::move(taken.from), taken.state);
+    return {};
+  }));
+  for (const auto& [from, state] : several) {
+    if (going.has(from)) m_missing_names[state.inode] = state.links - 1;
+  }
+  if (!m_missing_names.empty()) txn::find_kept_names(m_root, k_most_kept_names, m_missing_names);
+  return {};
+}
+
+bool Mover::is_last_live_name(const fs::Stat& stat) const {
+  if (stat.links == 1) return true;
+  const auto found = m_missing_names.find(stat.inode);
+  return found != m_missing_names.end() && found->second == 0;
 }
 
 // A second name for the file where its first one goes. That its state is the one that was checked says that content and
@@ -157,8 +197,8 @@ Result<StagedNode> Mover::bring_in(const TakenFile& taken) {
   if (!parent) return gone();
   const auto stat = (*parent)->stat_at(taken.from.name());
   if (!stat || stat->type != fs::FileType::regular) return gone();
-  const bool may_link =
-      taken.is_alike && stat->links == 1 && fs::is_same_state(*stat, taken.state) && m_departures->find(taken.from);
+  const bool may_link = taken.is_alike && is_last_live_name(*stat) && fs::is_same_state(*stat, taken.state) &&
+                        m_departures->has(taken.from);
   if (!may_link) return copy(taken, **parent);
   NB_TRY_ASSIGN(fs::Directory * target, m_stager.directory(taken.file.spot));
   const Status linked = (*parent)->link(taken.from.name(), *target, Stager::name_of(taken.file.spot));
@@ -239,12 +279,12 @@ Status Mover::copy_piece(fs::File& to, std::uint64_t offset, ByteView bytes) {
 
 // --- Afterwards -----------------------------------------------------------------------------------------------------
 
-void Mover::drop_second_names(const std::function<RelPath(const RelPath&)>& set_path) {
+void Mover::drop_second_names(const RelPath& base) {
   if (m_taken == 0) return;
   // What stays of it is found out when it is used.
   static_cast<void>(m_transaction.for_each_taken([&](ByteView record) -> Status {
     NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));
-    if (taken.is_alike && taken.file.size > hash::k_block_bytes) drop_second_name(taken, set_path(taken.file.path));
+    if (taken.is_alike && taken.file.size > hash::k_block_bytes) drop_second_name(taken, base.join(taken.file.path));
     return {};
   }));
 }
@@ -254,7 +294,7 @@ void Mover::drop_second_name(const TakenFile& taken, const RelPath& set_path) {
   const auto parent = m_root.open_directory_path(set_path.parent());
   if (!trash || !parent) return;
   const auto stat = (*parent)->stat_at(set_path.name());
-  if (!stat || stat->links != 2) return;
+  if (!stat || stat->links < 2) return;
   const RelPath old = RelPath().child(txn::Transaction::slot_name(trash->slot)).join(trash->below);
   const auto directory = m_transaction.trash().open_directory_path(old.parent());
   if (!directory) return;

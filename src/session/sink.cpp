@@ -264,8 +264,7 @@ Status Sink::commit() {
   m_result.durability_unsure = outcome.changed && !outcome.durable;
   if (!outcome.changed) return {};
   // Where history is kept these names are the old files.
-  if (m_mover && !outcome.kept_history)
-    m_mover->drop_second_names([this](const RelPath& path) { return set_path(path); });
+  if (m_mover && !outcome.kept_history) m_mover->drop_second_names(m_target.base);
   m_beside->confirm();
   m_bases->confirm();
   return {};

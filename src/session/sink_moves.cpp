@@ -104,6 +104,7 @@ wire::Want Sink::want_for(const wire::FileKey& key, const ExpectedFile& file) {
 Status Sink::settle_moves() {
   if (!m_mover) return {};
   NB_TRY(m_mover->settle(
+      m_target.base,
       [this](const TakenFile& taken, const StagedNode& node) {
         return staged(taken.file, node, taken.digest, taken.file.meta, taken.file.size);
       },

@@ -44,6 +44,7 @@ std::uint8_t bits_of(const TakenFile& taken) {
 Status get_state(ByteReader& in, fs::Stat& state) {
   state.type = fs::FileType::regular;
   NB_TRY_ASSIGN(state.inode, in.varint());
+  NB_TRY_ASSIGN(state.links, in.varint());
   NB_TRY_ASSIGN(state.mtime, txn::get_time(in));
   NB_TRY_ASSIGN(state.ctime, txn::get_time(in));
   return {};
@@ -76,6 +77,7 @@ Bytes encode(const TakenFile& taken) {
   taken.digest.write(out);
   out.string(taken.from.str());
   out.varint(taken.state.inode);
+  out.varint(taken.state.links);
   txn::put(out, taken.state.mtime);
   txn::put(out, taken.state.ctime);
   return bytes;

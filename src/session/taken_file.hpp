@@ -12,8 +12,8 @@ struct TakenFile {
   ExpectedFile file;  // what is to be made, and where; neither dropped nor with a basis
   hash::Digest digest;
   RelPath from;           // below the set's root
-  fs::Stat state;         // of `from` when its content was checked: what fs::is_same_state looks at
-  bool is_alike = false;  // its metadata are those wanted, and it has one name only
+  fs::Stat state;         // of `from` when its content was checked: its links, and what fs::is_same_state looks at
+  bool is_alike = false;  // its metadata are those wanted
 };
 
 Bytes encode(const TakenFile& taken);

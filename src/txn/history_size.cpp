@@ -5,6 +5,7 @@
 #include <map>
 
 #include "txn/history.hpp"
+#include "txn/kept_names.hpp"
 #include "txn/record_file.hpp"
 #include "txn/small_file.hpp"
 
@@ -15,49 +16,17 @@ constexpr std::string_view k_magic = "nbackup sizes";
 constexpr std::uint64_t k_version = 2;
 constexpr std::string_view k_sizes_new_name = "sizes.new";
 
-// What is below one directory, by opening each by its path, so that depth costs no descriptors.
-class Walk {
- public:
-  Walk(const fs::Directory& top, std::uint64_t& entries_left) : m_top(top), m_left(entries_left) {}
-
-  // Nothing if there are too many entries.
-  std::optional<std::uint64_t> bytes() {
-    std::vector<RelPath> open{RelPath()};
-    while (!open.empty()) {
-      const RelPath path = std::move(open.back());
-      open.pop_back();
-      if (!look_into(path, open)) return std::nullopt;
-    }
-    return m_bytes;
-  }
-
- private:
-  bool look_into(const RelPath& path, std::vector<RelPath>& open) {
-    const auto directory = m_top.open_directory_path(path);
-    const auto names = directory ? (*directory)->list() : tl::make_unexpected(directory.error());
-    if (!names) return true;
-    if (names->size() > m_left) return false;
-    m_left -= names->size();
-    for (const fs::NamedType& each : *names) {
-      const auto stat = (*directory)->stat_at(each.name);
-      if (!stat) continue;
-      add(*stat);
-      if (stat->type == fs::FileType::directory) open.push_back(path.child(each.name));
-    }
-    return true;
-  }
-
-  // A file with several names counts with the last of them, if all are here.
-  void add(const fs::Stat& stat) {
+// What is below one directory; nothing if there are too many entries. A file with several names counts with the last of
+// them, if all are here.
+std::optional<std::uint64_t> bytes_below(const fs::Directory& top, std::uint64_t& entries_left) {
+  std::uint64_t bytes = 0;
+  std::map<std::uint64_t, std::uint64_t> seen;  // names of inodes that have several
+  const bool whole = for_each_kept_name(top, entries_left, [&](const fs::Stat& stat) {
     const bool is_single = stat.type == fs::FileType::directory || stat.links == 1;
-    if (is_single || ++m_seen[stat.inode] == stat.links) m_bytes += stat.allocated_bytes;
-  }
-
-  const fs::Directory& m_top;
-  std::uint64_t& m_left;
-  std::uint64_t m_bytes = 0;
-  std::map<std::uint64_t, std::uint64_t> m_seen;  // names of inodes that have several
-};
+    if (is_single || ++seen[stat.inode] == stat.links) bytes += stat.allocated_bytes;
+  });
+  return whole ? std::optional(bytes) : std::nullopt;
+}
 
 Sizes read_sizes(const fs::Directory& history) {
   const auto file = history.open_file(k_sizes_name, fs::OpenMode::read);
@@ -106,7 +75,7 @@ Result<std::optional<SizeRow>> row_of(const fs::Directory& history, std::uint64_
   NB_TRY_ASSIGN(const auto directory, history.open_directory(std::to_string(number)));
   NB_TRY_ASSIGN(const auto files, open_if_there(*directory, k_files_name));
   if (!files) return std::optional(SizeRow{number, 0});
-  const auto bytes = Walk(*files, entries_left).bytes();
+  const auto bytes = bytes_below(*files, entries_left);
   if (!bytes) return std::optional<SizeRow>();
   return std::optional(SizeRow{number, *bytes});
 }

@@ -124,6 +124,50 @@ class Files(Moving):
         image = image.rename(self.source / "again")
         self.move_costs_little(8 * MIB, "--delete")
 
+    def test_renamed_again_and_again(self) -> None:
+        """The names that history keeps of a file do not make it one that is shared: it stays one inode, and each
+        generation has it under its own name."""
+        image = self.put("a", 2 * MIB)
+        self.push()
+        inode = (self.sink / "a").stat().st_ino
+        names = ["a", "b", "c", "a", "b"]
+        for name in names[1:]:
+            image = image.rename(self.source / name)
+            self.move_costs_little(2 * MIB, "--delete")
+            self.assertEqual((self.sink / name).stat().st_ino, inode, name)
+        content = image.read_bytes()
+        for generation, name in enumerate(names, 1):
+            target = self.dir / f"restored{generation}"
+            self.run_ok("restore", f"{self.sink}/", target, "--at", str(generation))
+            self.assertEqual([path.name for path in target.iterdir()], [name])
+            self.assertEqual((target / name).read_bytes(), content)
+        self.run_ok("prune", self.sink, "--keep-last", "2")
+        self.assertEqual((self.sink / "b").stat().st_ino, inode)
+        self.run_ok("restore", f"{self.sink}/", self.dir / "thinned", "--at", "4")
+        self.assertEqual((self.dir / "thinned" / "a").read_bytes(), content)
+
+    def test_a_directory_renamed_again(self) -> None:
+        for number in range(3):
+            self.put(f"one/sub/f{number}", 100_000)
+        self.push()
+        inodes = {path.name: path.stat().st_ino for path in (self.sink / "one/sub").iterdir()}
+        for old, new in (("one", "two"), ("two", "three")):
+            (self.source / old).rename(self.source / new)
+            self.move_costs_little(300_000, "--delete")
+        self.assertEqual({path.name: path.stat().st_ino for path in (self.sink / "three/sub").iterdir()}, inodes)
+
+    def test_a_name_that_is_not_of_history(self) -> None:
+        """A file that somebody has linked is copied when it moves: nobody knows whether that name stays."""
+        image = self.put("image", 2 * MIB)
+        self.push()
+        image = image.rename(self.source / "second")
+        self.move_costs_little(2 * MIB, "--delete")
+        os.link(self.sink / "second", self.dir / "kept by hand")
+        image.rename(self.source / "third")
+        self.push("--delete")
+        self.assert_whole("--delete")
+        self.assertNotEqual((self.sink / "third").stat().st_ino, (self.dir / "kept by hand").stat().st_ino)
+
     def test_into_another_directory_and_metadata(self) -> None:
         image = self.put("a/b/image", 2 * MIB)
         self.push()
@@ -159,18 +203,32 @@ class Files(Moving):
             (self.source / "a").rename(self.source / "t")
             (self.source / "b").rename(self.source / "a")
             (self.source / "t").rename(self.source / "b")
-            self.move_costs_little(5 * MIB)
+            self.move_costs_little(5 * MIB)  # the second one is linked, as the first name has gone by then
 
     def test_rotation(self) -> None:
         for number in range(4):
             self.put(f"log.{number}", MIB + number)
-        self.push()
-        for round_ in range(3):
+        for history in ([], ["--no-history"], []):
+            self.history = history
+            self.push()
+            self.rotate(3)
+
+    def rotate(self, rounds: int) -> None:
+        """Each file stays the inode that it is, and the generation before has it under its old name."""
+        for _ in range(rounds):
             for number in range(3, -1, -1):
                 (self.source / f"log.{number}").rename(self.source / f"log.{number + 1}")
             (self.source / "log.4").unlink()
-            (self.source / "log.0").write_bytes(b"new")
-            self.move_costs_little((3 - round_) * MIB)
+            self.put("log.0", MIB + 99)
+            before = [(self.sink / f"log.{number}").stat().st_ino for number in range(4)]
+            self.push()
+            self.assert_whole()
+            after = [(self.sink / f"log.{number}").stat().st_ino for number in range(4)]
+            self.assertEqual(after[1:], before[:-1])
+            if not self.history:
+                numbers = [int(name) for name in os.listdir(self.sink / ".nbackup/history") if name.isdecimal()]
+                kept = self.sink / f".nbackup/history/{max(numbers)}/files"
+                self.assertEqual([(kept / f"log.{number}").stat().st_ino for number in range(4)], before)
 
     def test_hard_linked_pairs(self) -> None:
         first = self.put("pairs/one", 2 * MIB)
