@@ -22,6 +22,12 @@ def wait_until_settled(directory: Path) -> None:
         time.sleep(0.05)
 
 
+def is_trusted(directory: Path) -> bool:
+    """Whether its file system is one whose stat data are known to tell of every change."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True).stdout
+    return kind.strip() in ("ext2/ext3", "xfs", "btrfs")
+
+
 class HashCache(Case):
     def setUp(self) -> None:
         super().setUp()
@@ -46,7 +52,7 @@ class HashCache(Case):
 
     def test_a_push_is_remembered_and_a_change_behind_it_is_found(self) -> None:
         self.run_ok("push", f"{self.source}/", self.sink)
-        if self.remembered()["digests"] == 0:
+        if not is_trusted(self.source):
             self.skipTest("a file system whose stat data promise nothing")
         self.assertEqual(self.remembered()["digests"], 50)
         self.run_ok("verify", f"{self.source}/", self.sink)
@@ -106,7 +112,7 @@ class BareDirectories(Case):
         wait_until_settled(self.sink)
         self.run_ok("push", *options, f"{self.source}/", sink)
         remembered = json.loads(self.run_ok("cache", "show", "--json").stdout)["bare_directories"]
-        if remembered == 0:
+        if not is_trusted(self.source):
             self.skipTest("a file system where attributes may change and leave ctime alone")
         self.assertEqual((remembered, self.rows_at_sink()), (1, 1))
 

@@ -88,11 +88,15 @@ class SecondCrash(Case):
         scenario = scenarios["recover"]
         scenario.probe()
         target = scenario.fresh()
-        for point in sorted(scenario.hits["client"]):
-            for count in (1, 2, 3):
+        deaths = 0
+        for point, passes in scenario.hits["client"].items():
+            for count in range(1, min(passes, 3) + 1):
                 outcome = scenario.crash(target, {"client": f"{point}=abort@{count}"})
-                _passed.add(point)
                 self.assertIn(outcome.code, (0, -signal.SIGKILL), outcome.text)
+                if outcome.code:
+                    deaths += 1
+                    _passed.add(point)
+        self.assertGreater(deaths, 10, "one of the first has got through")
         scenario.judge(target, "after a chain of crashes", "new")
 
 
@@ -129,8 +133,10 @@ class Rollback(Case):
                 with self.subTest(failpoint=point, at=count):
                     target, victim, code = self._stop_and_freeze(f"{point}=abort@{count}")
                     chattr("-i", victim)
+                    if code == opt.ROLLED_BACK and count > 1:
+                        continue  # passed once
                     _passed.add(point)
-                    self.assertNotEqual(code, 0)
+                    self.assertNotIn(code, (0, opt.ROLLED_BACK, opt.IO), "it did not die")
                     self.scenario.judge(target, f"died at {point}")
 
 
@@ -198,7 +204,7 @@ class ForeignEdit(Case):
             with self.subTest(failpoint=point):
                 target, code = self._edit(f"{point}=abort")
                 _passed.add(point)
-                self.assertNotEqual(code, 0)
+                self.assertNotIn(code, (0, opt.PARTIAL), "it did not die")
                 recovered = self.world.run("recover", target)
                 self.assertIn(recovered.code, (0, opt.PARTIAL), recovered.text)
                 self._check(target)

@@ -286,9 +286,11 @@ class Hostile(Case):
     def _cut(self, arena: Arena, job: tuple[str, int]) -> list[str]:
         world, (way, cut) = arena.world, job
         argv = self.tape("serve-sink").argv
-        rsh = f"python3 {SUPPORT}/proxy.py --cut-{way} {cut} -- {world.fake_rsh}"
+        counts = arena.dir / "counts"
+        rsh = f"python3 {SUPPORT}/proxy.py --plain --count {counts} --cut-{way} {cut} -- {world.fake_rsh}"
         outcome = world.run(*argv, "-e", rsh, timeout=60, cwd=arena.dir)
-        found = []
+        passed = dict(zip(("up", "down"), map(int, counts.read_text().split())))[way]
+        found = [] if passed == cut else [f"{passed} bytes have passed"]
         if outcome.code not in (0, opt.REMOTE_MISSING, opt.CONNECT, opt.PROTOCOL):
             found.append(outcome.text)
         recovered = world.run("recover", "--wait", "20", arena.sink)

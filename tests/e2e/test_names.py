@@ -122,7 +122,7 @@ class Names(Case):
                                       f"{self.source}/", self.world.far(pool, "fake"))
                 self.assertNotEqual(died.code, 0, died.text)
                 self.run_code((0, 46), "recover", "--wait", "20", pool)
-                self.assertIn((self.pool.parent / pool / "name").read_text(), point)
+                self.assertEqual((self.pool.parent / pool / "name").read_text(), point)
                 self.push(pool=pool)
                 self.assert_same_tree(self.source, self.pulled(pool), point)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +42,8 @@ class Scenario:
     user: str = ""
     interrupted: tuple["Scenario", str] | None = None  # fresh() is what this scenario leaves when it dies there
     below: str = ""  # where in the destination a push goes to
-    hits: dict[str, set[str]] = field(default_factory=lambda: {end: set() for end in ENDS})
+    # How often each failpoint is passed, in the order of the first time.
+    hits: dict[str, Counter[str]] = field(default_factory=lambda: {end: Counter() for end in ENDS})
     _count: int = 0
 
     @property
@@ -163,7 +165,7 @@ class Scenario:
         self.wait_for_server()
         self.case.assertEqual(outcome.code, 0, outcome.text)
         for end, log in logs.items():
-            self.hits[end] = set(log.read_text().split())
+            self.hits[end] = Counter(log.read_text().split())
         remove_tree(target)
         return outcome
 

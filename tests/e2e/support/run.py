@@ -246,6 +246,13 @@ class Case(unittest.TestCase):
         self.assertIn(outcome.code, code if isinstance(code, tuple) else (code,), outcome.text)
         return outcome
 
+    def dies(self, *args: str | os.PathLike[str], failpoint: str) -> None:
+        """A run that dies at `failpoint`, "NAME=abort" with or without "@1", on whichever end passes it."""
+        log = self.dir / "passed"
+        log.write_bytes(b"")
+        outcome = self.world.run(*args, failpoint=failpoint, log=log)
+        self.assertIn(failpoint.partition("=")[0], log.read_text().split(), outcome.text)
+
     def assert_same_tree(self, want: tree.Tree | Path, have: tree.Tree | Path, note: str = "",
                          **options: object) -> None:
         a = want if isinstance(want, dict) else tree.snapshot(want)
