@@ -188,6 +188,11 @@ bool Lister::is_own_file(const fs::Stat& directory, std::string_view name) const
   return own && directory.device == own->device && directory.inode == own->inode && name.starts_with(own->prefix);
 }
 
+bool Lister::excludes(const RelPath& path, fs::FileType type) const {
+  return m_options.rules != nullptr && !m_options.rules->empty() &&
+         m_options.rules->check(path, type) == filter::Verdict::exclude;
+}
+
 void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const {
   std::erase_if(names, [&](const fs::NamedType& item) {
     if (is_reserved_name(item.name)) {
@@ -199,9 +204,7 @@ void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const H
       miss_too_long(reading, item.name);
       return true;
     }
-    const bool excluded = m_options.rules != nullptr && !m_options.rules->empty() &&
-                          m_options.rules->check(reading.path.child(item.name), item.type) == filter::Verdict::exclude;
-    return excluded || (hides && hides(item));
+    return excludes(reading.path.child(item.name), item.type) || (hides && hides(item));
   });
 }
 

@@ -174,10 +174,9 @@ Status Sink::locate_live(SinkDirectory& directory) {
   return {};
 }
 
-// What the rules exclude stays, whatever the source has under its name; but what the user named is not excluded.
+// What the rules exclude stays, whatever the source has under its name.
 Status Sink::locate_in_place_of(SinkDirectory& directory, const fs::Stat& present) {
-  const bool is_named = directory.path.depth() == 1 && has(wire::k_flag_implied_root);
-  const bool excluded = !is_named && m_options.rules != nullptr && !m_options.rules->empty() &&
+  const bool excluded = m_options.rules != nullptr && !m_options.rules->empty() &&
                         m_options.rules->check(directory.path, present.type) == filter::Verdict::exclude;
   if (!excluded) return locate_new(directory, present);
   m_reporter.problem({Errc::exists, 0, directory.path.str() + "/ at the destination, where the name is excluded"});

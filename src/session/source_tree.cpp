@@ -228,11 +228,12 @@ bool SourceTree::begins_at(std::uint16_t origin, const RelPath& path) const {
   return only ? path.depth() == 1 && path.name() == *only : path.is_root();
 }
 
-// The name that was asked for; nothing if it is not there.
+// The name that was asked for, unless the rules leave it out, as with rsync; nothing if it is not there.
 Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Lister& lister,
                                                          const scan::Lister::Hides& hides) {
   const auto there = root.is_itself ? root.directory->stat() : root.directory->stat_at(*root.only);
-  if (there && hides({*root.only, there->type})) return scan::Listed();
+  const bool excluded = there && lister.excludes(RelPath().child(*root.only), there->type);
+  if (excluded || (there && hides({*root.only, there->type}))) return scan::Listed();
   if (!root.is_itself) return lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get());
   scan::Listed listed;
   wire::Entry entry;

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import sqlite3
@@ -182,6 +183,32 @@ class Behaviour(Case):
         self.run_ok("push", "--delete", "--exclude", "*.tmp", f"{self.source}/", self.sink)
         self.assertTrue((self.sink / "sub/kept.tmp").exists(), "what is excluded is not deleted")
         self.assertFalse((self.sink / "sub/gone").exists())
+
+    def test_filters_hold_for_what_is_named(self) -> None:
+        """As with rsync: by the name that it has in the transfer, and not for a directory whose content is named."""
+        for name in ("x.iso", "y", "lone", "b/x.iso", "b/z", "d/in", "e/in"):
+            self.put(name)
+        named = [f"{self.source}/{name}" for name in ("x.iso", "y", "lone", "b", "d/", "e")]
+        rules = ["--exclude=*.iso", "--exclude=/lone", "--exclude=d", "--exclude=e/"]
+        self.run_ok("push", *rules, *named, self.sink)
+        want = ["b", "b/z", "in", "y"]
+        self.assertEqual(self.names(self.sink), want)
+        if shutil.which("rsync"):
+            subprocess.run(["rsync", "-a", *rules, *named, f"{self.dir}/rsynced/"], check=True)
+            self.assertEqual(self.names(self.dir / "rsynced"), want)
+        self.run_ok("push", "--exclude=y", "--delete", f"{self.source}/y", self.sink)
+        self.assertEqual(self.names(self.sink), want)
+        self.run_ok("push", "--exclude=y", f"{self.source}/y", self.dir / "elsewhere/")
+        self.assertEqual(self.names(self.dir / "elsewhere"), [])
+
+    def put(self, name: str) -> None:
+        path = self.source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+    def names(self, root: Path) -> list[str]:
+        return sorted(str(path.relative_to(root)) for path in root.rglob("*")
+                      if ".nbackup" not in path.relative_to(root).parts)
 
     def test_trailing_slash_rule(self) -> None:
         self._small()

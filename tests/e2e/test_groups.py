@@ -144,7 +144,9 @@ class Excluded(Small):
             self.assertIn(b"c/ at the destination, where the name is excluded", outcome.stderr)
             self.assertEqual((self.sink / "c").read_text(), "one")
         self.assert_clean(self.sink)
-        self.run_ok("push", "--exclude=c", self.source / "c", self.sink)  # what is named is not excluded
+        self.run_ok("push", "--exclude=c", self.source / "c", self.sink)  # nothing is left to send
+        self.assertEqual((self.sink / "c").read_text(), "one")
+        self.run_ok("push", self.source / "c", self.sink)
         self.assertEqual((self.sink / "c/f").read_text(), "in a directory now")
 
 

@@ -30,6 +30,11 @@ TEST_CASE("a message has headers, an empty line, and lines that mail allows", "[
   const std::string text = mail_text("a@b", "subject", "first\n" + std::string(5000, 'x') + "\n");
   CHECK(text.starts_with("To: a@b\nSubject: subject\nAuto-Submitted: auto-generated\n"));
   CHECK(text.find("\n\nfirst\n" + std::string(990, 'x') + "\n") != std::string::npos);
+  // Two bytes each: half of one would end the line.
+  std::string umlauts;
+  for (int i = 0; i < 494; ++i) umlauts += "\xc3\xbc";
+  const std::string cut = mail_text("a@b", "subject", "x" + umlauts + umlauts + "\nnext\n");
+  CHECK(cut.find("\nx" + umlauts + "\nnext\n") != std::string::npos);
 }
 
 TEST_CASE("an address is one word that is no option", "[cli]") {
