@@ -290,6 +290,7 @@ class Hostile(Case):
         rsh = f"python3 {SUPPORT}/proxy.py --plain --count {counts} --cut-{way} {cut} -- {world.fake_rsh}"
         outcome = world.run(*argv, "-e", rsh, timeout=60, cwd=arena.dir)
         passed = dict(zip(("up", "down"), map(int, counts.read_text().split())))[way]
+        counts.unlink()
         found = [] if passed == cut else [f"{passed} bytes have passed"]
         if outcome.code not in (0, opt.REMOTE_MISSING, opt.CONNECT, opt.PROTOCOL):
             found.append(outcome.text)
