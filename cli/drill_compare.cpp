@@ -13,7 +13,8 @@ constexpr std::uint32_t k_owner_reads = 0600;
 // Opens a file whatever modes were restored with it and what is above it: they are ours.
 Result<std::unique_ptr<fs::File>> open_restored(fs::Directory& root, const RelPath& path) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, root.reopen());
-  for (const std::string_view name : split(path.parent().str(), '/')) {
+  const RelPath parent = path.parent();
+  for (const std::string_view name : split(parent.str(), '/')) {
     if (name.empty()) break;  // no parent
     auto below = at->open_directory(name);
     if (!below && below.error().code == Errc::not_permitted) {
