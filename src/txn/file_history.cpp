@@ -220,6 +220,7 @@ Status take_history_back(FileSet& set, const Journal& journal, ApplyContext& con
     NB_TRY(empty_entry(*entry, journal, context));
     NB_TRY(fs::remove_tree(*history, name));
   }
+  context.filed.reset();  // nothing of it is to be synced any more
   return {};
 }
 
