@@ -188,9 +188,9 @@ bool Lister::is_own_file(const fs::Stat& directory, std::string_view name) const
   return own && directory.device == own->device && directory.inode == own->inode && name.starts_with(own->prefix);
 }
 
-bool Lister::excludes(const RelPath& path, fs::FileType type) const {
+bool Lister::excludes(const RelPath& path, const fs::NamedType& name) const {
   return m_options.rules != nullptr && !m_options.rules->empty() &&
-         m_options.rules->check(path, type) == filter::Verdict::exclude;
+         m_options.rules->check(path.child(name.name), name.type) == filter::Verdict::exclude;
 }
 
 void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const Hides& hides) const {
@@ -204,7 +204,7 @@ void Lister::choose(Reading& reading, std::vector<fs::NamedType>& names, const H
       miss_too_long(reading, item.name);
       return true;
     }
-    return excludes(reading.path.child(item.name), item.type) || (hides && hides(item));
+    return excludes(reading.path, item) || (hides && hides(item));
   });
 }
 

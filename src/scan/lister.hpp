@@ -62,8 +62,8 @@ class Lister {
   // what is kept beside this tree, or null.
   Result<Listed> read(fs::Directory& directory, const RelPath& path, KeptAside* aside = nullptr,
                       const Hides& hides = {});
-  // Whether the rules leave `path` out.
-  [[nodiscard]] bool excludes(const RelPath& path, fs::FileType type) const;
+  // Whether the rules leave out what has this name in the directory `path`.
+  [[nodiscard]] bool excludes(const RelPath& path, const fs::NamedType& name) const;
   // One name of it; nothing if it is not there. The rules are not asked.
   Result<std::optional<Listed>> read_one(fs::Directory& directory, const RelPath& path, std::string_view name,
                                          KeptAside* aside = nullptr);

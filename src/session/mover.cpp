@@ -2,6 +2,7 @@
 #include "session/mover.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/failpoint.hpp"
 #include "fs/metadata.hpp"
@@ -137,10 +138,7 @@ Status Mover::settle(const RelPath& base, const Staged& staged, const Lost& lost
   if (m_taken == 0) return {};
   NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
   if (m_with_several_names > 0) NB_TRY(find_kept_names(base));
-  NB_TRY(m_transaction.for_each_taken([&](ByteView record) { return settle_one(record, base, staged, lost); }));
-  // With those that were added, and where they will be.
-  NB_TRY_ASSIGN(m_departures, Departures::of(m_transaction, m_secret));
-  return {};
+  return m_transaction.for_each_taken([&](ByteView record) { return settle_one(record, base, staged, lost); });
 }
 
 Status Mover::settle_one(ByteView record, const RelPath& base, const Staged& staged, const Lost& lost) {
@@ -166,16 +164,16 @@ Status Mover::distrust(const TakenFile& taken) {
 
 // A file that was moved once already has its old name in history. Small ones are copied as quickly as that is found out.
 Status Mover::find_kept_names(const RelPath& base) {
-  Departures going = *m_departures;  // and what other taken files are to replace
+  std::set<RelPath> replaced;  // by other taken files
   std::vector<std::pair<RelPath, fs::Stat>> several;
   NB_TRY(m_transaction.for_each_taken([&](ByteView record) -> Status {
     NB_TRY_ASSIGN(TakenFile taken, decode_taken_file(record));
-    if (taken.file.replaced) going.add(base.join(taken.file.path));
+    if (taken.file.replaced) replaced.insert(base.join(taken.file.path));
     if (has_several_names(taken)) several.emplace_back(std::move(taken.from), taken.state);
     return {};
   }));
   for (const auto& [from, state] : several) {
-    if (going.has(from)) m_missing_names[state.inode] = state.links - 1;
+    if (m_departures->has(from) || replaced.contains(from)) m_missing_names[state.inode] = state.links - 1;
   }
   if (!m_missing_names.empty()) txn::find_kept_names(m_root, k_most_kept_names, m_missing_names);
   return {};
@@ -281,6 +279,10 @@ Status Mover::copy_piece(fs::File& to, std::uint64_t offset, ByteView bytes) {
 
 void Mover::drop_second_names(const RelPath& base) {
   if (m_taken == 0) return;
+  // With what taken files have replaced.
+  auto departures = Departures::of(m_transaction, m_secret);
+  if (!departures) return;
+  m_departures = std::move(*departures);
   // What stays of it is found out when it is used.
   static_cast<void>(m_transaction.for_each_taken([&](ByteView record) -> Status {
     NB_TRY_ASSIGN(const TakenFile taken, decode_taken_file(record));

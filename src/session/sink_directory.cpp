@@ -176,9 +176,8 @@ Status Sink::locate_live(SinkDirectory& directory) {
 
 // What the rules exclude stays, whatever the source has under its name.
 Status Sink::locate_in_place_of(SinkDirectory& directory, const fs::Stat& present) {
-  const bool excluded = m_options.rules != nullptr && !m_options.rules->empty() &&
-                        m_options.rules->check(directory.path, present.type) == filter::Verdict::exclude;
-  if (!excluded) return locate_new(directory, present);
+  const fs::NamedType name{std::string(directory.path.name()), present.type};
+  if (!m_lister.excludes(directory.path.parent(), name)) return locate_new(directory, present);
   m_reporter.problem({Errc::exists, 0, directory.path.str() + "/ at the destination, where the name is excluded"});
   directory.location = given_up(directory.location);
   return {};

@@ -232,8 +232,10 @@ bool SourceTree::begins_at(std::uint16_t origin, const RelPath& path) const {
 Result<std::optional<scan::Listed>> SourceTree::list_one(Root& root, scan::Lister& lister,
                                                          const scan::Lister::Hides& hides) {
   const auto there = root.is_itself ? root.directory->stat() : root.directory->stat_at(*root.only);
-  const bool excluded = there && lister.excludes(RelPath().child(*root.only), there->type);
-  if (excluded || (there && hides({*root.only, there->type}))) return scan::Listed();
+  if (there) {
+    const fs::NamedType name{*root.only, there->type};
+    if (lister.excludes(RelPath(), name) || hides(name)) return scan::Listed();
+  }
   if (!root.is_itself) return lister.read_one(*root.directory, RelPath(), *root.only, root.kept.get());
   scan::Listed listed;
   wire::Entry entry;
