@@ -13,12 +13,9 @@ constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 
 tl::unexpected<Error> no_file(const RelPath& path, const wire::Entry& entry) {
   switch (entry.type) {
-    case fs::FileType::directory:
-      return fail(Errc::path, path.str() + ": a directory; list it with ls");
-    case fs::FileType::symlink:
-      return fail(Errc::path, path.str() + ": a symlink, to " + entry.target);
-    default:
-      return fail(Errc::path, path.str() + ": no regular file");
+    case fs::FileType::directory: return fail(Errc::path, path.str() + ": a directory; list it with ls");
+    case fs::FileType::symlink: return fail(Errc::path, path.str() + ": a symlink, to " + entry.target);
+    default: return fail(Errc::path, path.str() + ": no regular file");
   }
 }
 

@@ -44,16 +44,11 @@ Step step_of(Errc code, bool logged_in) {
   if (logged_in || code == Errc::remote_missing) return Step::nbackup;
   switch (code) {
     case Errc::connect:
-    case Errc::connect_timeout:
-      return Step::reach;
-    case Errc::unsupported:
-      return Step::algorithms;
-    case Errc::host_key:
-      return Step::host_key;
-    case Errc::auth:
-      return Step::login;
-    default:
-      return Step::unknown;
+    case Errc::connect_timeout: return Step::reach;
+    case Errc::unsupported: return Step::algorithms;
+    case Errc::host_key: return Step::host_key;
+    case Errc::auth: return Step::login;
+    default: return Step::unknown;
   }
 }
 
@@ -238,12 +233,9 @@ void check_place(const Result<PlaceFacts>& found, Checks& checks) {
 
 std::string_view level_name(CheckLevel level) {
   switch (level) {
-    case ok:
-      return "ok";
-    case hint:
-      return "hint";
-    case problem:
-      return "problem";
+    case ok: return "ok";
+    case hint: return "hint";
+    case problem: return "problem";
   }
   return "";
 }

@@ -37,12 +37,9 @@ std::string summary_line(const DrillResult& result) {
 
 std::string_view name_of(DifferenceFrom from) {
   switch (from) {
-    case DifferenceFrom::record:
-      return "record";
-    case DifferenceFrom::source:
-      return "source";
-    case DifferenceFrom::size:
-      return "size";
+    case DifferenceFrom::record: return "record";
+    case DifferenceFrom::source: return "source";
+    case DifferenceFrom::size: return "size";
   }
   return "unknown";
 }
@@ -50,12 +47,9 @@ std::string_view name_of(DifferenceFrom from) {
 std::string difference_line(const SampledFile& file, DifferenceFrom from, const std::string& where) {
   const std::string name = fmt::format("{} (generation {}): ", escape(file.path.str()), file.generation);
   switch (from) {
-    case DifferenceFrom::record:
-      return name + "what was restored is not what the set recorded";
-    case DifferenceFrom::source:
-      return name + "differs from " + escape(where) + ", of the same size and time";
-    case DifferenceFrom::size:
-      return name + "restored with another size";
+    case DifferenceFrom::record: return name + "what was restored is not what the set recorded";
+    case DifferenceFrom::source: return name + "differs from " + escape(where) + ", of the same size and time";
+    case DifferenceFrom::size: return name + "restored with another size";
   }
   return name;
 }

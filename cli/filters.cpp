@@ -31,12 +31,9 @@ Result<std::string> read_file(const std::string& path) {
 
 Status add(const FilterOption& filter, filter::Rules& rules) {
   switch (filter.kind) {
-    case FilterKind::exclude:
-      return rules.add(filter.text, filter::Verdict::exclude);
-    case FilterKind::include:
-      return rules.add(filter.text, filter::Verdict::include);
-    case FilterKind::exclude_from:
-      break;
+    case FilterKind::exclude: return rules.add(filter.text, filter::Verdict::exclude);
+    case FilterKind::include: return rules.add(filter.text, filter::Verdict::include);
+    case FilterKind::exclude_from: break;
   }
   NB_TRY_ASSIGN(const std::string content, read_file(filter.text));
   auto added = rules.add_file(content, filter::Verdict::exclude);

@@ -17,14 +17,10 @@ namespace {
 std::string line_of(const txn::Damaged& file, session::Healing outcome, const std::string& source) {
   const std::string place = shown_place(file.generation, file.path);
   switch (outcome) {
-    case session::Healing::done:
-      return fmt::format("healed   {}: from {}", place, escape(source));
-    case session::Healing::possible:
-      return fmt::format("could be healed  {}: from {}", place, escape(source));
-    case session::Healing::no_source:
-      return fmt::format("damaged  {}: no sound copy was found", place);
-    case session::Healing::failed:
-      return fmt::format("damaged  {}: not healed: {}", place, escape(source));
+    case session::Healing::done: return fmt::format("healed   {}: from {}", place, escape(source));
+    case session::Healing::possible: return fmt::format("could be healed  {}: from {}", place, escape(source));
+    case session::Healing::no_source: return fmt::format("damaged  {}: no sound copy was found", place);
+    case session::Healing::failed: return fmt::format("damaged  {}: not healed: {}", place, escape(source));
   }
   return place;
 }

@@ -24,20 +24,13 @@ Json error_fields(std::string_view event_name, const Error& error) {
 
 std::string_view type_name(fs::FileType type) {
   switch (type) {
-    case fs::FileType::regular:
-      return "regular";
-    case fs::FileType::directory:
-      return "directory";
-    case fs::FileType::symlink:
-      return "symlink";
-    case fs::FileType::fifo:
-      return "fifo";
-    case fs::FileType::socket:
-      return "socket";
-    case fs::FileType::char_device:
-      return "char_device";
-    case fs::FileType::block_device:
-      return "block_device";
+    case fs::FileType::regular: return "regular";
+    case fs::FileType::directory: return "directory";
+    case fs::FileType::symlink: return "symlink";
+    case fs::FileType::fifo: return "fifo";
+    case fs::FileType::socket: return "socket";
+    case fs::FileType::char_device: return "char_device";
+    case fs::FileType::block_device: return "block_device";
   }
   return "unknown";
 }

@@ -14,20 +14,13 @@ namespace {
 
 char letter_of(fs::FileType type) {
   switch (type) {
-    case fs::FileType::regular:
-      return '-';
-    case fs::FileType::directory:
-      return 'd';
-    case fs::FileType::symlink:
-      return 'l';
-    case fs::FileType::fifo:
-      return 'p';
-    case fs::FileType::socket:
-      return 's';
-    case fs::FileType::char_device:
-      return 'c';
-    case fs::FileType::block_device:
-      return 'b';
+    case fs::FileType::regular: return '-';
+    case fs::FileType::directory: return 'd';
+    case fs::FileType::symlink: return 'l';
+    case fs::FileType::fifo: return 'p';
+    case fs::FileType::socket: return 's';
+    case fs::FileType::char_device: return 'c';
+    case fs::FileType::block_device: return 'b';
   }
   return '?';
 }

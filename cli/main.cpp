@@ -34,8 +34,7 @@ void install_signals_for(const Settings& settings) {
     case CommandId::bench:
     case CommandId::doctor:
     case CommandId::scrub:
-    case CommandId::heal:
-      return install_signal_handlers(SecondSignal::exits);
+    case CommandId::heal: return install_signal_handlers(SecondSignal::exits);
     case CommandId::serve:
     case CommandId::drill:  // what it restored is to go in any case
       return install_signal_handlers(SecondSignal::ignored);
@@ -130,32 +129,19 @@ int checked(int exit_code) {
 int run_command(const Settings& settings, Clock& clock) {
   if (settings.config_error) return report_early_error(settings, *settings.config_error);
   switch (settings.command) {
-    case CommandId::init:
-      return run_init(settings, clock);
-    case CommandId::push:
-      return run_push(settings, clock);
-    case CommandId::pull:
-      return run_pull(settings, clock);
-    case CommandId::restore:
-      return run_restore(settings, clock);
-    case CommandId::verify:
-      return run_verify(settings, clock);
-    case CommandId::serve:
-      return run_serve(settings, clock);
-    case CommandId::recover:
-      return run_recover(settings, clock);
-    case CommandId::status:
-      return run_status(settings, clock);
-    case CommandId::cache:
-      return run_cache(settings, clock);
-    case CommandId::bench:
-      return run_bench(settings, clock);
-    case CommandId::doctor:
-      return run_doctor(settings, clock);
-    case CommandId::deploy:
-      return run_deploy(settings, clock);
-    case CommandId::drill:
-      return run_drill(settings, clock);
+    case CommandId::init: return run_init(settings, clock);
+    case CommandId::push: return run_push(settings, clock);
+    case CommandId::pull: return run_pull(settings, clock);
+    case CommandId::restore: return run_restore(settings, clock);
+    case CommandId::verify: return run_verify(settings, clock);
+    case CommandId::serve: return run_serve(settings, clock);
+    case CommandId::recover: return run_recover(settings, clock);
+    case CommandId::status: return run_status(settings, clock);
+    case CommandId::cache: return run_cache(settings, clock);
+    case CommandId::bench: return run_bench(settings, clock);
+    case CommandId::doctor: return run_doctor(settings, clock);
+    case CommandId::deploy: return run_deploy(settings, clock);
+    case CommandId::drill: return run_drill(settings, clock);
     case CommandId::generations:
     case CommandId::ls:
     case CommandId::cat:
@@ -164,8 +150,7 @@ int run_command(const Settings& settings, Clock& clock) {
     case CommandId::prune:
     case CommandId::policy:
     case CommandId::scrub:
-    case CommandId::heal:
-      return run_host_command(settings, clock);
+    case CommandId::heal: return run_host_command(settings, clock);
   }
   return info(Errc::internal).exit_code;
 }

@@ -81,16 +81,11 @@ int exit_code_of(const Recovered& all) {
 
 std::string outcome(const Recovered& all) {
   switch (all.report.action) {
-    case txn::RecoveryAction::nothing:
-      return all.mended.mended.empty() ? "nothing to recover" : "mended";
-    case txn::RecoveryAction::completed:
-      return "the interrupted commit was completed";
-    case txn::RecoveryAction::rolled_back:
-      return "the interrupted commit was undone";
-    case txn::RecoveryAction::thinned:
-      return "the interrupted dropping of generations was completed";
-    case txn::RecoveryAction::journal_removed:
-      return "the commit was complete; its journal was removed";
+    case txn::RecoveryAction::nothing: return all.mended.mended.empty() ? "nothing to recover" : "mended";
+    case txn::RecoveryAction::completed: return "the interrupted commit was completed";
+    case txn::RecoveryAction::rolled_back: return "the interrupted commit was undone";
+    case txn::RecoveryAction::thinned: return "the interrupted dropping of generations was completed";
+    case txn::RecoveryAction::journal_removed: return "the commit was complete; its journal was removed";
   }
   return "recovered";
 }

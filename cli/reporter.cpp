@@ -60,16 +60,11 @@ void ReporterGroup::on_error(const Error& error, int exit_code) {
 
 std::string_view phase_name(wire::PhaseKind phase) {
   switch (phase) {
-    case wire::PhaseKind::compare:
-      return "compare";
-    case wire::PhaseKind::transfer:
-      return "transfer";
-    case wire::PhaseKind::sync:
-      return "sync";
-    case wire::PhaseKind::commit:
-      return "commit";
-    case wire::PhaseKind::cleanup:
-      return "cleanup";
+    case wire::PhaseKind::compare: return "compare";
+    case wire::PhaseKind::transfer: return "transfer";
+    case wire::PhaseKind::sync: return "sync";
+    case wire::PhaseKind::commit: return "commit";
+    case wire::PhaseKind::cleanup: return "cleanup";
   }
   return "unknown";
 }

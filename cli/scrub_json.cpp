@@ -14,14 +14,10 @@ void put_place(Json& event, const std::optional<std::uint64_t>& generation, cons
 
 std::string_view outcome_name(session::Healing outcome) {
   switch (outcome) {
-    case session::Healing::done:
-      return "healed";
-    case session::Healing::possible:
-      return "possible";
-    case session::Healing::no_source:
-      return "no_source";
-    case session::Healing::failed:
-      return "failed";
+    case session::Healing::done: return "healed";
+    case session::Healing::possible: return "possible";
+    case session::Healing::no_source: return "no_source";
+    case session::Healing::failed: return "failed";
   }
   return "unknown";
 }

@@ -34,16 +34,13 @@ std::string heading(const RunStart& start) {
   const std::string from = escape(shown_together(start.sources));
   const std::string to = escape(start.destination);
   switch (start.command) {
-    case CommandId::verify:
-      return fmt::format("verified {} against {}", from, to);
-    case CommandId::pull:
-      return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
+    case CommandId::verify: return fmt::format("verified {} against {}", from, to);
+    case CommandId::pull: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would pull" : "pulled", from, to);
     case CommandId::restore:
       return fmt::format("{} {} to {}", start.dry_run ? "dry run: would restore" : "restored", from, to);
     case CommandId::rollback:
       return fmt::format("{} {} back to {}", start.dry_run ? "dry run: would roll" : "rolled", to, from);
-    default:
-      return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
+    default: return fmt::format("{} {} to {}", start.dry_run ? "dry run: would push" : "pushed", from, to);
   }
 }
 

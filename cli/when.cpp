@@ -148,10 +148,8 @@ Result<wire::Moment> parse_when(std::string_view text, WallTime now) {
 
 std::string when_text(const wire::Moment& moment) {
   switch (moment.kind) {
-    case wire::MomentKind::latest:
-      return "latest";
-    case wire::MomentKind::generation:
-      return std::to_string(moment.value);
+    case wire::MomentKind::latest: return "latest";
+    case wire::MomentKind::generation: return std::to_string(moment.value);
     case wire::MomentKind::time:
       return fmt::format("@{}.{:09}", moment.value / 1'000'000'000, moment.value % 1'000'000'000);
   }

@@ -88,33 +88,22 @@ std::optional<Errc> errc_from_number(std::uint64_t number) {
 Errc errc_from_errno(int sys_errno) {
   switch (sys_errno) {
     case ENOSPC:
-    case EDQUOT:
-      return Errc::no_space;
+    case EDQUOT: return Errc::no_space;
     case ENOENT:
-    case ENOTDIR:
-      return Errc::not_found;
-    case EEXIST:
-      return Errc::exists;
-    case ENOTEMPTY:
-      return Errc::not_empty;
+    case ENOTDIR: return Errc::not_found;
+    case EEXIST: return Errc::exists;
+    case ENOTEMPTY: return Errc::not_empty;
     case EACCES:
-    case EPERM:
-      return Errc::not_permitted;
-    case EROFS:
-      return Errc::read_only;
-    case EXDEV:
-      return Errc::cross_device;
+    case EPERM: return Errc::not_permitted;
+    case EROFS: return Errc::read_only;
+    case EXDEV: return Errc::cross_device;
     case ELOOP:
-    case ENAMETOOLONG:
-      return Errc::path;
+    case ENAMETOOLONG: return Errc::path;
     case EOPNOTSUPP:
-    case ENOSYS:
-      return Errc::unsupported;
+    case ENOSYS: return Errc::unsupported;
     case EPIPE:
-    case ECONNRESET:
-      return Errc::connection_lost;
-    default:
-      return Errc::io;
+    case ECONNRESET: return Errc::connection_lost;
+    default: return Errc::io;
   }
 }
 

@@ -19,10 +19,8 @@ bool says_all(const Error& error) {
     case Errc::read_only:
     case Errc::insecure:
     case Errc::max_delete:
-    case Errc::hook_failed:
-      return true;
-    default:
-      return false;
+    case Errc::hook_failed: return true;
+    default: return false;
   }
 }
 

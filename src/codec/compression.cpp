@@ -39,12 +39,9 @@ Result<Compression> compression_of_level(int level) {
 
 std::uint64_t encode(const Compression& compression) {
   switch (compression.mode) {
-    case CompressionMode::automatic:
-      return k_automatic;
-    case CompressionMode::off:
-      return k_off;
-    case CompressionMode::fixed:
-      break;
+    case CompressionMode::automatic: return k_automatic;
+    case CompressionMode::off: return k_off;
+    case CompressionMode::fixed: break;
   }
   NB_ASSERT(compression.level >= k_least_level && compression.level <= k_most_level);
   return static_cast<std::uint64_t>(compression.level + k_offset);

@@ -49,12 +49,9 @@ LevelControl::LevelControl(Compression wish)
 
 std::optional<int> LevelControl::level() const {
   switch (m_wish.mode) {
-    case CompressionMode::off:
-      return std::nullopt;
-    case CompressionMode::fixed:
-      return m_wish.level;
-    case CompressionMode::automatic:
-      break;
+    case CompressionMode::off: return std::nullopt;
+    case CompressionMode::fixed: return m_wish.level;
+    case CompressionMode::automatic: break;
   }
   return m_step ? std::optional<int>(k_ladder[*m_step].level) : std::nullopt;
 }

@@ -178,13 +178,9 @@ Glob::Glob(std::string_view pattern, Wildcards wildcards) {
 
 std::size_t Glob::compile_token(std::string_view rest) {
   switch (rest[0]) {
-    case '?':
-      push(Kind::any);
-      return 1;
-    case '*':
-      return compile_stars(rest);
-    case '[':
-      return compile_class(rest);
+    case '?': push(Kind::any); return 1;
+    case '*': return compile_stars(rest);
+    case '[': return compile_class(rest);
     case '\\':
       // Nothing follows to be taken as it is: matches nothing.
       if (rest.size() == 1)
@@ -192,9 +188,7 @@ std::size_t Glob::compile_token(std::string_view rest) {
       else
         push(Kind::byte, byte_at(rest, 1));
       return rest.size() == 1 ? 1 : 2;
-    default:
-      push(Kind::byte, byte_at(rest, 0));
-      return 1;
+    default: push(Kind::byte, byte_at(rest, 0)); return 1;
   }
 }
 
@@ -219,17 +213,12 @@ std::size_t Glob::compile_class(std::string_view rest) {
 
 bool Glob::accepts(const Token& token, unsigned char byte) const {
   switch (token.kind) {
-    case Kind::byte:
-      return token.byte == byte;
+    case Kind::byte: return token.byte == byte;
     case Kind::any:
-    case Kind::star:
-      return byte != '/';
-    case Kind::set:
-      return m_sets[token.set].test(byte);
-    case Kind::star_star:
-      return true;
-    case Kind::nothing:
-      return false;
+    case Kind::star: return byte != '/';
+    case Kind::set: return m_sets[token.set].test(byte);
+    case Kind::star_star: return true;
+    case Kind::nothing: return false;
   }
   return false;
 }

@@ -22,20 +22,13 @@ constexpr std::uint64_t k_max_target_bytes = 4095;
 
 std::uint32_t type_bits(FileType type) {
   switch (type) {
-    case FileType::regular:
-      return S_IFREG;
-    case FileType::directory:
-      return S_IFDIR;
-    case FileType::symlink:
-      return S_IFLNK;
-    case FileType::fifo:
-      return S_IFIFO;
-    case FileType::socket:
-      return S_IFSOCK;
-    case FileType::char_device:
-      return S_IFCHR;
-    case FileType::block_device:
-      return S_IFBLK;
+    case FileType::regular: return S_IFREG;
+    case FileType::directory: return S_IFDIR;
+    case FileType::symlink: return S_IFLNK;
+    case FileType::fifo: return S_IFIFO;
+    case FileType::socket: return S_IFSOCK;
+    case FileType::char_device: return S_IFCHR;
+    case FileType::block_device: return S_IFBLK;
   }
   return 0;
 }
@@ -43,18 +36,12 @@ std::uint32_t type_bits(FileType type) {
 // The types that a regular file may stand for: an empty one, or for a symlink one that holds its target.
 std::optional<FileType> special_type(std::uint32_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFLNK:
-      return FileType::symlink;
-    case S_IFIFO:
-      return FileType::fifo;
-    case S_IFSOCK:
-      return FileType::socket;
-    case S_IFCHR:
-      return FileType::char_device;
-    case S_IFBLK:
-      return FileType::block_device;
-    default:
-      return std::nullopt;
+    case S_IFLNK: return FileType::symlink;
+    case S_IFIFO: return FileType::fifo;
+    case S_IFSOCK: return FileType::socket;
+    case S_IFCHR: return FileType::char_device;
+    case S_IFBLK: return FileType::block_device;
+    default: return std::nullopt;
   }
 }
 

@@ -82,22 +82,14 @@ tl::unexpected<Error> fail_typed(std::string context, int sys_errno) {
 
 std::optional<FileType> type_from_mode(std::uint32_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFREG:
-      return FileType::regular;
-    case S_IFDIR:
-      return FileType::directory;
-    case S_IFLNK:
-      return FileType::symlink;
-    case S_IFIFO:
-      return FileType::fifo;
-    case S_IFSOCK:
-      return FileType::socket;
-    case S_IFCHR:
-      return FileType::char_device;
-    case S_IFBLK:
-      return FileType::block_device;
-    default:
-      return std::nullopt;
+    case S_IFREG: return FileType::regular;
+    case S_IFDIR: return FileType::directory;
+    case S_IFLNK: return FileType::symlink;
+    case S_IFIFO: return FileType::fifo;
+    case S_IFSOCK: return FileType::socket;
+    case S_IFCHR: return FileType::char_device;
+    case S_IFBLK: return FileType::block_device;
+    default: return std::nullopt;
   }
 }
 

@@ -50,16 +50,11 @@ Status settle_mode_at(int fd, const char* name, std::uint32_t wanted) {
 
 mode_t type_bits(FileType type) {
   switch (type) {
-    case FileType::fifo:
-      return S_IFIFO;
-    case FileType::socket:
-      return S_IFSOCK;
-    case FileType::char_device:
-      return S_IFCHR;
-    case FileType::block_device:
-      return S_IFBLK;
-    default:
-      break;
+    case FileType::fifo: return S_IFIFO;
+    case FileType::socket: return S_IFSOCK;
+    case FileType::char_device: return S_IFCHR;
+    case FileType::block_device: return S_IFBLK;
+    default: break;
   }
   const bool is_special_type = false;
   NB_ASSERT(is_special_type);
@@ -232,10 +227,8 @@ bool PosixDirectory::sync_file_system_reports() const {
     case BTRFS_SUPER_MAGIC:
     case TMPFS_MAGIC:
     case k_xfs_magic:
-    case k_f2fs_magic:
-      return kernel_reports_syncfs_errors();
-    default:
-      return false;
+    case k_f2fs_magic: return kernel_reports_syncfs_errors();
+    default: return false;
   }
 }
 

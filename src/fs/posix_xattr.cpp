@@ -47,12 +47,9 @@ class Target {
 
   ssize_t list(char* buffer, std::size_t size) const {
     switch (m_kind) {
-      case Kind::descriptor:
-        return ::flistxattr(m_fd, buffer, size);
-      case Kind::magic_link:
-        return ::listxattr(m_path.c_str(), buffer, size);
-      case Kind::name:
-        break;
+      case Kind::descriptor: return ::flistxattr(m_fd, buffer, size);
+      case Kind::magic_link: return ::listxattr(m_path.c_str(), buffer, size);
+      case Kind::name: break;
     }
     if (const auto got = list_at(m_fd, CName(m_name).c_str(), buffer, size)) return *got;
     return ::llistxattr(proc_path(m_fd, CName(m_name)).c_str(), buffer, size);
@@ -60,12 +57,9 @@ class Target {
 
   ssize_t get(const char* name, char* buffer, std::size_t size) const {
     switch (m_kind) {
-      case Kind::descriptor:
-        return ::fgetxattr(m_fd, name, buffer, size);
-      case Kind::magic_link:
-        return ::getxattr(m_path.c_str(), name, buffer, size);
-      case Kind::name:
-        break;
+      case Kind::descriptor: return ::fgetxattr(m_fd, name, buffer, size);
+      case Kind::magic_link: return ::getxattr(m_path.c_str(), name, buffer, size);
+      case Kind::name: break;
     }
     return ::lgetxattr(proc_path(m_fd, CName(m_name)).c_str(), name, buffer, size);
   }

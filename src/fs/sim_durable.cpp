@@ -26,14 +26,10 @@ class Fate {
     if (m_kind == CrashChoice::Kind::lose_all) return old;
     if (m_kind == CrashChoice::Kind::keep_all) return live;
     switch (below(4)) {
-      case 0:
-        return live;
-      case 1:
-        return old;
-      case 2:
-        return live.zeros();
-      default:
-        break;
+      case 0: return live;
+      case 1: return old;
+      case 2: return live.zeros();
+      default: break;
     }
     return torn(live, old);
   }

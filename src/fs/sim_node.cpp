@@ -27,16 +27,14 @@ Status check_change(const State& state, const Inode& inode, const AttributeChang
     case AttributeChange::Kind::set_mode:
       if (inode.type == FileType::symlink) return fail_errno("chmod of a symlink", EOPNOTSUPP);
       return {};
-    case AttributeChange::Kind::set_xattr:
-      return check_xattr(state, inode, change.name);
+    case AttributeChange::Kind::set_xattr: return check_xattr(state, inode, change.name);
     case AttributeChange::Kind::remove_xattr:
       NB_TRY(check_xattr(state, inode, change.name));
       if (!inode.attributes.xattrs.contains(change.name)) {
         return fail(Errc::not_found, "removexattr " + change.name, ENODATA);
       }
       return {};
-    default:
-      return {};
+    default: return {};
   }
 }
 

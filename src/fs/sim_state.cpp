@@ -28,25 +28,16 @@ std::uint32_t first_mode(FileType type) {
 void apply(Attributes& attributes, const AttributeChange& change, FileType type) {
   attributes.ctime = change.ctime;
   switch (change.kind) {
-    case AttributeChange::Kind::touch_ctime:
-      break;
+    case AttributeChange::Kind::touch_ctime: break;
     case AttributeChange::Kind::touch:
-    case AttributeChange::Kind::set_mtime:
-      attributes.mtime = change.mtime;
-      break;
+    case AttributeChange::Kind::set_mtime: attributes.mtime = change.mtime; break;
     case AttributeChange::Kind::set_owner:
       attributes.owner = change.owner;
       if (type != FileType::directory) attributes.mode &= ~k_set_id_bits;
       break;
-    case AttributeChange::Kind::set_mode:
-      attributes.mode = change.mode;
-      break;
-    case AttributeChange::Kind::set_xattr:
-      attributes.xattrs[change.name] = change.value;
-      break;
-    case AttributeChange::Kind::remove_xattr:
-      attributes.xattrs.erase(change.name);
-      break;
+    case AttributeChange::Kind::set_mode: attributes.mode = change.mode; break;
+    case AttributeChange::Kind::set_xattr: attributes.xattrs[change.name] = change.value; break;
+    case AttributeChange::Kind::remove_xattr: attributes.xattrs.erase(change.name); break;
   }
 }
 

@@ -10,18 +10,13 @@ constexpr std::string_view k_acl_prefix = "system.posix_acl_";
 
 char type_letter(fs::FileType type) {
   switch (type) {
-    case fs::FileType::regular:
-      return 'f';
-    case fs::FileType::directory:
-      return 'd';
-    case fs::FileType::symlink:
-      return 'L';
+    case fs::FileType::regular: return 'f';
+    case fs::FileType::directory: return 'd';
+    case fs::FileType::symlink: return 'L';
     case fs::FileType::char_device:
-    case fs::FileType::block_device:
-      return 'D';
+    case fs::FileType::block_device: return 'D';
     case fs::FileType::fifo:
-    case fs::FileType::socket:
-      return 'S';
+    case fs::FileType::socket: return 'S';
   }
   return '?';
 }

@@ -47,13 +47,11 @@ Result<std::uint64_t> newest_by(const txn::FileSet& set, const txn::History& his
 
 Result<std::uint64_t> generation_at(const txn::FileSet& set, const txn::History& history, const wire::Moment& at) {
   switch (at.kind) {
-    case wire::MomentKind::latest:
-      return set.head().generation;
+    case wire::MomentKind::latest: return set.head().generation;
     case wire::MomentKind::generation:
       if (at.value == set.head().generation || history.has(at.value)) return at.value;
       return fail(Errc::usage, "generation " + std::to_string(at.value) + " is not there: " + kept_ones(set, history));
-    case wire::MomentKind::time:
-      return newest_by(set, history, static_cast<std::int64_t>(at.value));
+    case wire::MomentKind::time: return newest_by(set, history, static_cast<std::int64_t>(at.value));
   }
   return fail(Errc::protocol, "a moment of an unknown kind");
 }

@@ -26,12 +26,9 @@ unsigned writer_threads(const fs::Directory& root) {
 
 wire::PhaseKind phase_of(txn::CommitPhase phase) {
   switch (phase) {
-    case txn::CommitPhase::sync:
-      return wire::PhaseKind::sync;
-    case txn::CommitPhase::commit:
-      return wire::PhaseKind::commit;
-    case txn::CommitPhase::cleanup:
-      return wire::PhaseKind::cleanup;
+    case txn::CommitPhase::sync: return wire::PhaseKind::sync;
+    case txn::CommitPhase::commit: return wire::PhaseKind::commit;
+    case txn::CommitPhase::cleanup: return wire::PhaseKind::cleanup;
   }
   return wire::PhaseKind::commit;
 }
@@ -150,40 +147,25 @@ Status Sink::on_phase(const wire::Phase&) { return {}; }
 Status Sink::take(const wire::RawMessage& message) {
   using enum wire::MessageType;
   switch (message.type) {
-    case directory:
-      return decode<wire::DirectoryMessage>(message, &Sink::on_directory);
-    case listing:
-      return decode<wire::Listing>(message, &Sink::on_listing);
-    case file_digest:
-      return decode<wire::FileDigest>(message, &Sink::on_file_digest);
-    case small_file:
-      return decode<wire::SmallFile>(message, &Sink::on_small_file);
-    case file_begin:
-      return decode<wire::FileBegin>(message, &Sink::on_file_begin);
-    case data:
-      return decode<wire::Data>(message, &Sink::on_data);
-    case copy:
-      return decode<wire::Copy>(message, &Sink::on_copy);
-    case signature_request:
-      return decode<wire::SignatureRequest>(message, &Sink::on_signature_request);
-    case hole:
-      return decode<wire::Hole>(message, &Sink::on_hole);
-    case file_end:
-      return decode<wire::FileEnd>(message, &Sink::on_file_end);
-    case scan_end:
-      return decode<wire::ScanEnd>(message, &Sink::on_scan_end);
-    case problem:
-      return decode<wire::Problem>(message, &Sink::on_report<wire::Problem>);
-    case notice:
-      return decode<wire::Notice>(message, &Sink::on_report<wire::Notice>);
-    case phase:
-      return decode<wire::Phase>(message, &Sink::on_phase);
+    case directory: return decode<wire::DirectoryMessage>(message, &Sink::on_directory);
+    case listing: return decode<wire::Listing>(message, &Sink::on_listing);
+    case file_digest: return decode<wire::FileDigest>(message, &Sink::on_file_digest);
+    case small_file: return decode<wire::SmallFile>(message, &Sink::on_small_file);
+    case file_begin: return decode<wire::FileBegin>(message, &Sink::on_file_begin);
+    case data: return decode<wire::Data>(message, &Sink::on_data);
+    case copy: return decode<wire::Copy>(message, &Sink::on_copy);
+    case signature_request: return decode<wire::SignatureRequest>(message, &Sink::on_signature_request);
+    case hole: return decode<wire::Hole>(message, &Sink::on_hole);
+    case file_end: return decode<wire::FileEnd>(message, &Sink::on_file_end);
+    case scan_end: return decode<wire::ScanEnd>(message, &Sink::on_scan_end);
+    case problem: return decode<wire::Problem>(message, &Sink::on_report<wire::Problem>);
+    case notice: return decode<wire::Notice>(message, &Sink::on_report<wire::Notice>);
+    case phase: return decode<wire::Phase>(message, &Sink::on_phase);
     case error: {
       NB_TRY_ASSIGN(const auto error, wire::decode_message<wire::ErrorMessage>(message.body));
       return tl::make_unexpected(from_message(error));
     }
-    default:
-      return fail(Errc::protocol, "message not allowed from a source");
+    default: return fail(Errc::protocol, "message not allowed from a source");
   }
 }
 

@@ -131,16 +131,10 @@ Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& direct
   if (message.id == 0) return locate_root(directory);
   const Location& parent = m_ancestors.back().location;
   switch (parent.where) {
-    case Where::live:
-      return locate_live(directory);
-    case Where::staged:
-      return locate_in_tree(directory);
-    case Where::absent:
-      directory.location.where = Where::absent;
-      return {};
-    case Where::skipped:
-      directory.location = given_up(parent);
-      return {};
+    case Where::live: return locate_live(directory);
+    case Where::staged: return locate_in_tree(directory);
+    case Where::absent: directory.location.where = Where::absent; return {};
+    case Where::skipped: directory.location = given_up(parent); return {};
   }
   return {};
 }

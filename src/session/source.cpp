@@ -94,22 +94,13 @@ Status Source::shut_down(Status status) {
 
 Status Source::do_work(Work work) {
   switch (work) {
-    case Work::reply:
-      return answer_next_reply();
-    case Work::done:
-      finish_next_done();
-      break;
-    case Work::basis_done:
-      finish_next_basis();
-      break;
-    case Work::want:
-      return serve_want();
-    case Work::scan:
-      return scan_next();
-    case Work::end_scan:
-      return end_scan();
-    case Work::finished:
-      break;
+    case Work::reply: return answer_next_reply();
+    case Work::done: finish_next_done(); break;
+    case Work::basis_done: finish_next_basis(); break;
+    case Work::want: return serve_want();
+    case Work::scan: return scan_next();
+    case Work::end_scan: return end_scan();
+    case Work::finished: break;
   }
   return {};
 }

@@ -101,32 +101,21 @@ Status Source::take_report(const Message& message) {
 Status Source::take(const wire::RawMessage& message) {
   using enum wire::MessageType;
   switch (message.type) {
-    case directory_reply:
-      return decode(message, &Source::take_reply);
-    case want:
-      return decode(message, &Source::take_want);
-    case signature:
-      return decode(message, &Source::take_signature);
-    case basis_done:
-      return decode(message, &Source::take_basis_done);
-    case directory_done:
-      return decode(message, &Source::take_done);
-    case problem:
-      return decode(message, &Source::take_report<wire::Problem>);
-    case item:
-      return decode(message, &Source::take_report<wire::Item>);
-    case notice:
-      return decode(message, &Source::take_report<wire::Notice>);
-    case phase:
-      return decode(message, &Source::take_report<wire::Phase>);
-    case result:
-      return decode(message, &Source::take_result);
+    case directory_reply: return decode(message, &Source::take_reply);
+    case want: return decode(message, &Source::take_want);
+    case signature: return decode(message, &Source::take_signature);
+    case basis_done: return decode(message, &Source::take_basis_done);
+    case directory_done: return decode(message, &Source::take_done);
+    case problem: return decode(message, &Source::take_report<wire::Problem>);
+    case item: return decode(message, &Source::take_report<wire::Item>);
+    case notice: return decode(message, &Source::take_report<wire::Notice>);
+    case phase: return decode(message, &Source::take_report<wire::Phase>);
+    case result: return decode(message, &Source::take_result);
     case error: {
       NB_TRY_ASSIGN(const auto error, wire::decode_message<wire::ErrorMessage>(message.body));
       return tl::make_unexpected(from_message(error));
     }
-    default:
-      return fail(Errc::protocol, "message not allowed from a sink");
+    default: return fail(Errc::protocol, "message not allowed from a sink");
   }
 }
 

@@ -86,12 +86,9 @@ bool is_covered(const std::string& name, const std::vector<std::string>& values)
   if (rule == nullptr) return false;
   switch (rule->handling) {
     case Handling::honoured:
-    case Handling::irrelevant:
-      return true;
-    case Handling::honoured_once:
-      return is_single_path(values);
-    case Handling::honoured_path:
-      return std::all_of(values.begin(), values.end(), is_plain_path);
+    case Handling::irrelevant: return true;
+    case Handling::honoured_once: return is_single_path(values);
+    case Handling::honoured_path: return std::all_of(values.begin(), values.end(), is_plain_path);
   }
   return false;
 }

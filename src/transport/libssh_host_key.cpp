@@ -124,17 +124,12 @@ Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptio
   NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
   NB_TRY(refuse_revoked(session, options, key));
   switch (ssh_session_is_known_server(session)) {
-    case SSH_KNOWN_HOSTS_OK:
-      return ssh::HostKeyTrust::verified;
+    case SSH_KNOWN_HOSTS_OK: return ssh::HostKeyTrust::verified;
     case SSH_KNOWN_HOSTS_UNKNOWN:
-    case SSH_KNOWN_HOSTS_NOT_FOUND:
-      return check_unknown(session, options, key);
-    case SSH_KNOWN_HOSTS_CHANGED:
-      return changed_error(session, options, key);
-    case SSH_KNOWN_HOSTS_OTHER:
-      return other_type_error(session, options, key);
-    case SSH_KNOWN_HOSTS_ERROR:
-      break;
+    case SSH_KNOWN_HOSTS_NOT_FOUND: return check_unknown(session, options, key);
+    case SSH_KNOWN_HOSTS_CHANGED: return changed_error(session, options, key);
+    case SSH_KNOWN_HOSTS_OTHER: return other_type_error(session, options, key);
+    case SSH_KNOWN_HOSTS_ERROR: break;
   }
   return session_error(session, Errc::host_key, "check the host key of " + host_and_port(session, options));
 }

@@ -129,14 +129,10 @@ Result<Change> decode_change(ByteView data) {
   ByteReader in(data, Errc::bad_set, "change");
   NB_TRY_ASSIGN(const std::uint8_t kind, in.u8());
   switch (static_cast<Kind>(kind)) {
-    case Kind::absent:
-      return get_absent(in);
-    case Kind::kept:
-      return get_kept(in);
-    case Kind::metadata:
-      return get_old_metadata(in);
-    default:
-      return in.bad("record of another kind");
+    case Kind::absent: return get_absent(in);
+    case Kind::kept: return get_kept(in);
+    case Kind::metadata: return get_old_metadata(in);
+    default: return in.bad("record of another kind");
   }
 }
 

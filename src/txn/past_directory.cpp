@@ -15,14 +15,10 @@ bool is_missing(Errc code) { return code == Errc::not_found || code == Errc::pat
 // `physical`: as the file system lists the name; null if it does not.
 std::optional<fs::FileType> listed_type(const OverlayNode& node, const fs::NamedType* physical) {
   switch (node.state) {
-    case State::absent:
-      return std::nullopt;
-    case State::lost:
-      return fs::FileType::regular;
-    case State::kept:
-      return node.type;
-    case State::inherited:
-      break;
+    case State::absent: return std::nullopt;
+    case State::lost: return fs::FileType::regular;
+    case State::kept: return node.type;
+    case State::inherited: break;
   }
   if (physical != nullptr) return physical->type;
   return node.children.empty() ? fs::FileType::regular : fs::FileType::directory;

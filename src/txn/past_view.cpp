@@ -35,8 +35,7 @@ Error lost(const PastOverlay::Node& node, const RelPath& path) {
     case PastOverlay::State::kept:
       return {Errc::unreadable, ENOENT,
               path.str() + ": somebody took it away from history/" + std::to_string(node.generation) + "/files"};
-    default:
-      return {Errc::unreadable, ENOENT, path.str() + ": somebody else took it away, and history has no copy"};
+    default: return {Errc::unreadable, ENOENT, path.str() + ": somebody else took it away, and history has no copy"};
   }
 }
 

@@ -261,17 +261,12 @@ Result<JournalOp> decode_journal_op(ByteView data) {
   ByteReader in(data, Errc::bad_set, "journal operation");
   NB_TRY_ASSIGN(const std::uint8_t kind, in.u8());
   switch (static_cast<Kind>(kind)) {
-    case Kind::open_up:
-      return get_open_up(in);
-    case Kind::place:
-      return get_place(in);
-    case Kind::remove:
-      return get_remove(in);
-    case Kind::set_metadata:
-      return get_set_metadata(in);
+    case Kind::open_up: return get_open_up(in);
+    case Kind::place: return get_place(in);
+    case Kind::remove: return get_remove(in);
+    case Kind::set_metadata: return get_set_metadata(in);
     case Kind::header:
-    case Kind::staged:
-      break;
+    case Kind::staged: break;
   }
   return in.bad("unknown operation");
 }

@@ -137,20 +137,13 @@ Result<ThinOp> decode_thin_op(ByteView data) {
   ByteReader in(data, Errc::bad_set, "merge");
   NB_TRY_ASSIGN(const std::uint8_t kind, in.u8());
   switch (static_cast<Kind>(kind)) {
-    case Kind::merge:
-      return get_merge(in);
-    case Kind::dropped:
-      return get_dropped(in);
-    case Kind::clear:
-      return get_clear(in);
-    case Kind::take:
-      return get_take(in);
-    case Kind::parent:
-      return get_parent(in);
-    case Kind::barrier:
-      return ThinOp(ThinBarrier{});
-    default:
-      return in.bad("record of another kind");
+    case Kind::merge: return get_merge(in);
+    case Kind::dropped: return get_dropped(in);
+    case Kind::clear: return get_clear(in);
+    case Kind::take: return get_take(in);
+    case Kind::parent: return get_parent(in);
+    case Kind::barrier: return ThinOp(ThinBarrier{});
+    default: return in.bad("record of another kind");
   }
 }
 

@@ -44,17 +44,10 @@ class Writer {
     const std::string text = "d" + std::to_string(pick(3)) + "/f" + std::to_string(pick(20));
     const RelPath path = RelPath::parse(text).value();
     switch (pick(8)) {
-      case 0:
-        m_manifest->remove(path);
-        return;
-      case 1:
-        m_manifest->flush();
-        return;
-      case 2:
-        m_manifest->begin_run({static_cast<std::byte>(pick(200))});
-        return;
-      default:
-        break;
+      case 0: m_manifest->remove(path); return;
+      case 1: m_manifest->flush(); return;
+      case 2: m_manifest->begin_run({static_cast<std::byte>(pick(200))}); return;
+      default: break;
     }
     const std::uint64_t number = m_next++;
     m_manifest->begin_file(path);

@@ -24,20 +24,13 @@ struct Machine {
 
 double speed_of(int level) {
   switch (level) {
-    case -5:
-      return 700e6;
-    case -1:
-      return 550e6;
-    case 1:
-      return 430e6;
-    case 3:
-      return 250e6;
-    case 6:
-      return 110e6;
-    case 9:
-      return 60e6;
-    default:
-      return 30e6;
+    case -5: return 700e6;
+    case -1: return 550e6;
+    case 1: return 430e6;
+    case 3: return 250e6;
+    case 6: return 110e6;
+    case 9: return 60e6;
+    default: return 30e6;
   }
 }
 

@@ -18,22 +18,14 @@ class Edited {
 
   void edit() {
     switch (m_random() % 8) {
-      case 0:
-        return overwrite();
-      case 1:
-        return insert(fresh(m_random() % 150'000), 0);
-      case 2:
-        return remove();
-      case 3:
-        return move();
-      case 4:
-        return m_content.resize(position());
-      case 5:
-        return append();
-      case 6:
-        return punch();
-      default:
-        return duplicate();
+      case 0: return overwrite();
+      case 1: return insert(fresh(m_random() % 150'000), 0);
+      case 2: return remove();
+      case 3: return move();
+      case 4: return m_content.resize(position());
+      case 5: return append();
+      case 6: return punch();
+      default: return duplicate();
     }
   }
   [[nodiscard]] const Bytes& content() const { return m_content; }

@@ -150,30 +150,16 @@ void churn(const SimFileSystem& fs, std::uint64_t seed) {
     const std::string b = (pick(2) != 0 ? "d" : "f") + std::to_string(pick(3));
     // Most of these fail now and then, which is fine here.
     switch (pick(9)) {
-      case 0:
-        static_cast<void>(from->create_file(a));
-        break;
-      case 1:
-        static_cast<void>(from->create_directory("d" + std::to_string(pick(3))));
-        break;
-      case 2:
-        static_cast<void>(from->remove_file(a));
-        break;
-      case 3:
-        static_cast<void>(from->remove_directory(a));
-        break;
-      case 4:
-        static_cast<void>(from->link(a, *to, b));
-        break;
-      case 5:
-        static_cast<void>(from->sync());
-        break;
+      case 0: static_cast<void>(from->create_file(a)); break;
+      case 1: static_cast<void>(from->create_directory("d" + std::to_string(pick(3)))); break;
+      case 2: static_cast<void>(from->remove_file(a)); break;
+      case 3: static_cast<void>(from->remove_directory(a)); break;
+      case 4: static_cast<void>(from->link(a, *to, b)); break;
+      case 5: static_cast<void>(from->sync()); break;
       case 6:
         if (pick(10) == 0) static_cast<void>(from->sync_file_system());
         break;
-      default:
-        static_cast<void>(from->rename(a, *to, b, RenameMode::replace));
-        break;
+      default: static_cast<void>(from->rename(a, *to, b, RenameMode::replace)); break;
     }
   }
 }

@@ -117,22 +117,14 @@ class RandomHistory {
     if (kind < 4) make_room(path);
     switch (kind) {
       case 0:
-      case 1:
-        return make_file(path);
-      case 2:
-        return make_tree(path, 2);
-      case 3:
-        return m_set.symlink(path.str(), "target " + std::to_string(m_random()));
-      case 4:
-        return remove(path);
-      case 5:
-        return rename_file(path);
-      case 6:
-        return link_file(path);
-      case 7:
-        return rename_directory(path);
-      default:
-        return replace_group();
+      case 1: return make_file(path);
+      case 2: return make_tree(path, 2);
+      case 3: return m_set.symlink(path.str(), "target " + std::to_string(m_random()));
+      case 4: return remove(path);
+      case 5: return rename_file(path);
+      case 6: return link_file(path);
+      case 7: return rename_directory(path);
+      default: return replace_group();
     }
   }
 
@@ -160,17 +152,12 @@ class RandomHistory {
     for (const char* name : {"a", "b", "c", "d"}) {
       const RelPath child = path.child(name);
       switch (below(6)) {
-        case 0:
-          make_file(child);
-          break;
+        case 0: make_file(child); break;
         case 1:
           if (depth > 0) make_tree(child, depth - 1);
           break;
-        case 2:
-          link_to_any(child);
-          break;
-        default:
-          break;
+        case 2: link_to_any(child); break;
+        default: break;
       }
     }
     set_random_metadata(path, FileType::directory);
