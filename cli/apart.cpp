@@ -20,17 +20,23 @@ bool are_on_two(const std::string& source, const std::string& destination) {
   return from.st_dev != to.st_dev;
 }
 
-// The path in the transfer of what lies at the real path `to`, if that is inside of `source`.
+// The path in the transfer of what lies at the real path `to`, if that is inside of `source`. The root of the transfer
+// is no such path: a tree that goes to its own place is one that does not change.
 std::optional<RelPath> path_inside(const std::string& source, const std::filesystem::path& to) {
   std::error_code error;
   const std::filesystem::path from = std::filesystem::canonical(source, error);
   if (error) return std::nullopt;
   auto [above, below] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
-  if (above != from.end() || below == to.end()) return std::nullopt;
+  if (above != from.end()) return std::nullopt;
   std::filesystem::path path = source.ends_with('/') ? std::filesystem::path() : from.filename();
   for (; below != to.end(); ++below) path /= *below;
   auto inside = RelPath::parse(path.string());
   return inside && !inside->is_root() ? std::optional(*std::move(inside)) : std::nullopt;
+}
+
+bool is_one(const std::string& source, const std::string& destination) {
+  std::error_code error;
+  return std::filesystem::equivalent(source, destination, error);
 }
 
 bool is_left_out(const filter::Rules& rules, const RelPath& path) {
@@ -50,7 +56,11 @@ Status check_apart(const Endpoints& ends, const session::Options& options) {
   for (const std::string& source : ends.sources) {
     const auto inside = path_inside(source, real_destination);
     if (!inside || is_left_out(rules, *inside) || (stays_on_one && are_on_two(source, real_destination))) continue;
-    return fail(Errc::path, "destination " + ends.shown_destination + " lies in the source " + source +
+    const std::string where = "destination " + ends.shown_destination;
+    if (inside->parent().is_root() && is_one(source, real_destination)) {
+      return fail(Errc::path, where + " is the source " + source + " itself and would be copied into itself");
+    }
+    return fail(Errc::path, where + " lies in the source " + source +
                                 " and would be copied with it; leave it out: --exclude=/" + inside->str());
   }
   return {};

@@ -12,8 +12,9 @@ namespace nb::codec {
 inline constexpr int k_least_level = -7;
 inline constexpr int k_most_level = 19;  // its window still fits k_window_log; those above take hundreds of MiB
 // The largest windows that a sender uses and a receiver accepts: what a connection costs the receiver. 8 MiB, or 32 MiB
-// between machines that both have the memory for it.
-enum class Windows : std::uint8_t { ordinary, large };
+// between machines that both have the memory for it. `small`, 128 KiB, is a sender's choice for what is short.
+enum class Windows : std::uint8_t { small, ordinary, large };
+inline constexpr int k_small_window_log = 17;
 inline constexpr int k_window_log = 23;
 inline constexpr int k_large_window_log = 25;
 // What this machine accepts and may use: the same answer as long as the process lives.

@@ -48,7 +48,9 @@ Status FrameCompressor::set_level(int level, Bytes& out) {
 Status FrameCompressor::set_window(int level) {
   const bool is_long = m_windows == Windows::large && level >= k_least_level_of_long_matches;
   NB_TRY(check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_enableLongDistanceMatching, is_long ? 1 : 0)));
-  return check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_windowLog, is_long ? k_large_window_log : 0));
+  const int own_window_log = m_windows == Windows::small ? k_small_window_log : 0;  // 0: as the level has it
+  return check(
+      ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_windowLog, is_long ? k_large_window_log : own_window_log));
 }
 
 Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {

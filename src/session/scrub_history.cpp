@@ -25,7 +25,8 @@ class RecordCheck {
     const std::string name = place_of(number) + "/";
     const auto account = m_history.read(number);
     if (!account) return bad(name + std::string(txn::k_generation_name), account.error(), "the generation is lost");
-    if (!account->previous) return {};
+    if (!account->previous && number == m_history.numbers().front()) return {};
+    if (!account->previous) return bad(place_of(number) + " has no way back", {}, k_older_is_lost);
     NB_TRY(check_presence(*account->previous));
     Status told;
     const Status read = m_history.for_each_change(*account, [&](const txn::Change& change) -> Status {

@@ -22,7 +22,9 @@ Result<std::optional<std::uint64_t>> footer_of(ByteView record) {
 }  // namespace
 
 ChangeListWriter::ChangeListWriter(std::unique_ptr<fs::File> file)
-    : m_records(std::move(file), 0), m_compressor(std::make_unique<codec::FrameCompressor>()) {}
+    : m_records(std::move(file), 0), m_compressor(std::make_unique<codec::FrameCompressor>()) {
+  m_compressor->use(codec::Windows::small);
+}
 
 Result<ChangeListWriter> ChangeListWriter::create(fs::Directory& directory, std::string_view name,
                                                   const ChangesHeader& header) {

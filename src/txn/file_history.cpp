@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/file_history.hpp"
 
+#include <unordered_set>
+
 #include "base/failpoint.hpp"
 #include "fs/metadata.hpp"
 #include "txn/change_list.hpp"
@@ -118,6 +120,7 @@ class Filing {
     if (!old) return m_changes.append(Absent{path, true});
     NB_TRY_ASSIGN(fs::Directory* const parent, m_files.parent_of(path));
     NB_TRY(m_context.old.rename(name, *parent, path.name(), fs::RenameMode::no_replace));
+    if (old->type == fs::FileType::directory) m_kept_directories.insert(hash_of(path));
     return m_changes.append(KeptEntry{path, old->type});
   }
 
@@ -129,9 +132,10 @@ class Filing {
     return m_changes.append(OldMetadata{op.path, op.before, shared});
   }
 
-  // A directory that was opened up to be moved away has stayed so.
+  // A directory that was opened up to be moved away has stayed so. One of its name in files/ may also be there to hold
+  // what was taken out of it.
   Status file_op(const OpenUp& op) {
-    if (!opens(op) || op.path.is_root()) return {};
+    if (!opens(op) || !is_kept(op.path)) return {};
     LiveTree entry(m_entry);
     const RelPath path = RelPath().child(k_files_name).join(op.path);
     NB_TRY_ASSIGN(const std::optional<fs::Stat> kept, entry.find(path));
@@ -141,10 +145,18 @@ class Filing {
     return m_changes.append(OldMetadata{op.path, {op.old_mode, kept->owner, kept->mtime, xattrs}, false});
   }
 
+  [[nodiscard]] bool is_kept(const RelPath& directory) const {
+    for (RelPath each = directory; !each.is_root(); each = each.parent()) {
+      if (m_kept_directories.contains(hash_of(each))) return true;
+    }
+    return false;
+  }
+
   ChangeListWriter& m_changes;
   fs::Directory& m_entry;
   KeptFiles m_files;
   ApplyContext& m_context;
+  std::unordered_set<std::uint64_t> m_kept_directories;  // hashes of paths
 };
 
 Status fill_entry(fs::Directory& entry, const Journal& journal, ApplyContext& context) {

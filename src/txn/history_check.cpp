@@ -3,11 +3,18 @@
 
 #include <algorithm>
 
+#include "fs/metadata.hpp"
+#include "txn/small_file.hpp"
+
 namespace nb::txn {
 namespace {
 
 // What is missing of a history is damage; an error of the disk, or of rights, is what it is.
 Error missing(const std::string& what) { return {Errc::bad_set, 0, what + ": missing"}; }
+
+std::string leads_nowhere(std::uint64_t number) {
+  return "history/" + std::to_string(number) + ": does not lead to the generation before";
+}
 
 // The next older generation; nothing at the end of the way.
 Result<std::optional<std::uint64_t>> step_back(const History& history, std::uint64_t number) {
@@ -37,14 +44,26 @@ Error in_changes(Error error, std::uint64_t generation) {
   return error;
 }
 
+Status check_live_account(FileSet& set) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
+  if (!history) return {};
+  const std::uint64_t live = set.head().generation;
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*history, std::to_string(live)));
+  if (there) return {};
+  NB_TRY_ASSIGN(const History all, History::open(set));
+  return all.numbers().empty() ? Status() : tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, live));
+}
+
 Result<HistoryCheck> check_history(FileSet& set) {
   NB_TRY_ASSIGN(const History history, History::open(set));
   HistoryCheck check;
   std::vector<std::uint64_t> unseen(history.numbers().rbegin(), history.numbers().rend());
   std::optional<std::uint64_t> at = unseen.empty() ? std::nullopt : std::optional(set.head().generation);
+  std::uint64_t last = 0;
   while (at) {
     // The oldest may lead back to one that is not there any more; then nothing is lost.
     std::erase(unseen, *at);
+    last = *at;
     auto next = step_back(history, *at);
     if (!next) {
       check.damage = std::move(next).error();
@@ -54,6 +73,7 @@ Result<HistoryCheck> check_history(FileSet& set) {
   }
   check.lost = std::move(unseen);
   if (check.lost.empty()) check.damage.reset();
+  if (!check.lost.empty() && !check.damage) check.damage = no_way_back({Errc::bad_set, 0, leads_nowhere(last)}, last);
   return check;
 }
 

@@ -55,6 +55,7 @@ class Mender {
     NB_TRY(mend_format());
     NB_TRY(mend_secret());
     NB_TRY(mend_head());
+    if (!m_numbers.empty()) NB_TRY(mend_live());
     for (const std::uint64_t number : m_numbers) NB_TRY(mend_account(number));
     NB_TRY(keep_spare(m_control, *m_format, *m_secret));
     return std::move(m_report);
@@ -165,6 +166,17 @@ class Mender {
       head.time_ns = account->time_ns;
     }
     return head;
+  }
+
+  // The way back to older ones is lost with its directory; the account keeps that from being forgotten.
+  Status mend_live() {
+    const std::uint64_t live = m_head->generation;
+    const auto at = std::lower_bound(m_numbers.begin(), m_numbers.end(), live);
+    if (at == m_numbers.begin() || (at != m_numbers.end() && *at == live)) return {};
+    NB_TRY(m_history->create_directory(std::to_string(live)));
+    NB_TRY(m_history->sync());
+    m_numbers.insert(at, live);
+    return {};
   }
 
   Status mend_account(std::uint64_t number) {

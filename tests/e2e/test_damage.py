@@ -82,11 +82,42 @@ class Bookkeeping(Case):
                 pool = self.dir / "damaged"
                 clone(self.made.pool, pool)
                 shutil.rmtree(pool / f".nbackup/history/{number}")
-                outcome = self.run_code(opt.BAD_SET, "recover", pool)
-                self.assertIn(f"history/{number}: missing", outcome.stderr.decode(), outcome.text)
                 outcome = self.run_code(opt.DAMAGED, "scrub", "-q", pool)
                 self.assertIn(f"history/{number} is missing", outcome.stderr.decode(), outcome.text)
+                if number == NEWEST:
+                    self.newest_gone(pool)
+                outcome = self.run_code(opt.BAD_SET, "recover", pool)
+                self.assertRegex(outcome.stderr.decode(), f"history/{number}(/changes)?: missing", outcome.text)
+                self.run_ok("prune", "--damaged", pool)
+                self.run_ok("push", "--delete", f"{self.made.source}/", pool)
+                self.run_ok("scrub", "-q", pool)
+                self.run_ok("recover", pool)
+                self.assertEqual(kept(pool)[0], NEWEST if number == NEWEST else number + 1)
                 shutil.rmtree(pool)
+
+    def newest_gone(self, pool: Path) -> None:
+        """A push would make it anew without its way back, and nobody would hear of the loss."""
+        live = tree.snapshot(pool)
+        for command in ("push", "--delete", f"{self.made.source}/", pool), ("generations", pool):
+            outcome = self.run_code((opt.BAD_SET, opt.PARTIAL), *command)
+            self.assertIn(f"history/{NEWEST}: missing", outcome.stderr.decode(), outcome.text)
+        self.assert_same_tree(live, pool, "after a push that was refused")
+
+    def test_no_way_back(self) -> None:
+        """To a generation that was dropped, and which somebody has put back."""
+        pool = self.made.pool
+        history = pool / ".nbackup/history"
+        shutil.copytree(history / "0", self.dir / "aside", symlinks=True)
+        self.run_ok("prune", "--keep-last", "3", pool)
+        oldest = kept(pool)[0]
+        shutil.copytree(self.dir / "aside", history / "0", symlinks=True)
+        outcome = self.run_code(opt.DAMAGED, "scrub", "-q", pool)
+        self.assertIn(f"history/{oldest} has no way back", outcome.stderr.decode(), outcome.text)
+        outcome = self.run_code(opt.BAD_SET, "recover", pool)
+        self.assertIn(f"history/{oldest}: does not lead to the generation before", outcome.stderr.decode(), outcome.text)
+        self.run_ok("prune", "--damaged", pool)
+        self.run_ok("recover", pool)
+        self.assertEqual(kept(pool)[0], oldest)
 
     # --- One damaged copy of the set.
 

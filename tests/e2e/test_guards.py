@@ -154,6 +154,17 @@ class Guards(Pushed):
         self.assertNotIn(b"deep/pool", tree.snapshot(pool))
         self.run_ok("push", f"{self.source}/", self.dir / f"{self.source.name} too")
 
+    def test_a_source_as_its_own_destination(self) -> None:
+        link = self.dir / "link"
+        link.symlink_to(self.source)
+        before = tree.snapshot(self.source)
+        for destination in (self.source, f"{self.source}/", link):
+            for command in ("push", "pull"):
+                outcome = self.run_code(opt.PATH, command, self.source, destination)
+                self.assertIn(b"itself", outcome.stderr, outcome.text)
+                self.assert_same_tree(before, self.source)
+        self.run_ok("push", f"{self.source}/", self.source)  # its content is there
+
     def test_set_missing(self) -> None:
         self.sink.rename(self.dir / "elsewhere")
         self.sink.mkdir()  # the mount point of a disk that is not there

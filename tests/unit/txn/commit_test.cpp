@@ -3,8 +3,10 @@
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
+#include "fs/sim_directory.hpp"
 #include "scratch.hpp"
 #include "tree.hpp"
+#include "txn/past_tree.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn::test {
@@ -74,6 +76,18 @@ TEST_CASE("all kinds of change as an ordinary user", "[txn][commit]") {
   const Scratch scratch;
   const AsNobody nobody(scratch.path());
   there_and_back(scratch, rich_old(), rich_new(), rich_untouched());
+}
+
+// What holds the files that were taken out of a closed directory has its name, and here no number tells them apart.
+TEST_CASE("a directory that was opened up keeps its metadata where inode numbers do not last", "[txn][commit]") {
+  const Tree before = with({{"closed", dir(0555, 2100)}, {"closed/gone", file("1")}, {"closed/other", file("1")}});
+  const Tree after = with({{"closed", dir(0555, 2200)}, {"closed/other", file("2")}});
+  fs::SimFileSystem disk({.enforce_modes = true, .numbers_last = false});
+  make_set(disk.root(), before, {});
+  REQUIRE(run(disk.root(), after, {}, tx_id(2)));
+  const auto set = FileSet::open(disk.root()).value();
+  check_tree(*disk.root(), after);
+  CHECK(show(read_tree(*open_past(*set, 1).value())) == show(before));
 }
 
 TEST_CASE("new, replaced and removed files", "[txn][commit]") {

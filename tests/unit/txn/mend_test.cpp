@@ -2,6 +2,7 @@
 // Damaged records of a set are made anew from what is left, and nothing else changes.
 #include <array>
 
+#include "fs/metadata.hpp"
 #include "fs/sim_directory.hpp"
 #include "past_world.hpp"
 #include "txn/history_check.hpp"
@@ -11,6 +12,7 @@
 #include "txn/small_file.hpp"
 #include "txn/spare.hpp"
 #include "txn/thin.hpp"
+#include "txn/transaction.hpp"
 
 namespace nb::txn::test {
 namespace {
@@ -215,6 +217,44 @@ TEMPLATE_TEST_CASE("history check: what cannot be read now is not dropped for it
   const std::vector<std::uint64_t> before = dropped_by(decisions);
   CHECK(code(drop_lost(at.set.set(), decisions)) == check.damage->code);
   CHECK(dropped_by(decisions) == before);
+}
+
+// What a push would make anew, without the way back.
+TEMPLATE_TEST_CASE("history check: the live generation is not there any more", "[txn][mend]", SimWorld, PosixWorld) {
+  Fixture<TestType> at;
+  CHECK(check_live_account(at.set.set()));
+  good(fs::remove_tree(*good(at.set.set().control().open_directory(k_history_name)), "3"));
+  CHECK(code(check_live_account(at.set.set())) == Errc::bad_set);
+  const auto lock = good(WriterLock::acquire(at.set.set(), note_for(tx_id(1)), 0s, at.clock));
+  CHECK(code(Transaction::begin(at.set.set(), *lock, tx_id(4), at.clock)) == Errc::bad_set);
+}
+
+TEMPLATE_TEST_CASE("mend: the live generation is there again, and leads to none", "[txn][mend]", SimWorld, PosixWorld) {
+  Fixture<TestType> at;
+  good(fs::remove_tree(*good(at.set.set().control().open_directory(k_history_name)), "3"));
+  const MendReport report = good(at.mend());
+  REQUIRE(report.mended.size() == 1);
+  CHECK_THAT(report.mended.front(), Catch::StartsWith("history/3/generation"));
+  CHECK(check_live_account(at.set.set()));
+  const HistoryCheck check = good(check_history(at.set.set()));
+  CHECK(check.lost == std::vector<std::uint64_t>{2, 1});
+  REQUIRE(check.damage);
+  CHECK_THAT(check.damage->context, Catch::StartsWith("history/3/changes: missing"));
+}
+
+TEMPLATE_TEST_CASE("history check: an account that leads to none where older ones are kept", "[txn][mend]", SimWorld,
+                   PosixWorld) {
+  Fixture<TestType> at;
+  const auto third = good(at.set.set().control().open_directory_path(RelPath::parse("history/3").value()));
+  good(third->remove_file(k_generation_name));
+  Generation alone;
+  alone.number = 3;
+  good(write_new_file(*third, k_generation_name, encode(alone)));
+  const HistoryCheck check = good(check_history(at.set.set()));
+  CHECK(check.lost == std::vector<std::uint64_t>{2, 1});
+  REQUIRE(check.damage);
+  CHECK(check.damage->code == Errc::bad_set);
+  CHECK_THAT(check.damage->context, Catch::StartsWith("history/3: "));
 }
 
 TEMPLATE_TEST_CASE("history check: what is lost can be dropped, the rest stays", "[txn][mend]", SimWorld, PosixWorld) {
