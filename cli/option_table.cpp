@@ -197,10 +197,6 @@ Status set_keep(Settings& settings, Text value) {
 
 Status set_keep_within(Settings& settings, Text value) {
   NB_TRY_ASSIGN(const std::chrono::seconds age, parse_age(value));
-  // Whoever means days would lose what is older than so many seconds.
-  if (!names_unit(value) && age.count() != 0) {
-    return fail(Errc::usage, "--keep-within=" + std::string(value) + ": say of what: s, m, h, d or w, as in 30d");
-  }
   if (!settings.keep) settings.keep.emplace();
   settings.keep->within_seconds = static_cast<std::uint64_t>(age.count());
   return {};

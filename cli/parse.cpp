@@ -91,6 +91,8 @@ Status apply_in_order(const CLI::App& app, const RowOf& rows, Settings& settings
     const bool is_valued = row->second->kind == OptionKind::valued;
     // "--delete=false" would delete.
     if (!is_valued && given != k_set) return fail(Errc::usage, option->get_name() + " takes no value");
+    // An unset variable of a script, as in --before "$CHECK": what it stands for would not be done, and nobody told.
+    if (is_valued && given.empty()) return fail(Errc::usage, option->get_name() + " needs a value");
     auto applied = row->second->apply(settings, given);
     if (!applied) return wrap(std::move(applied).error(), option->get_name());
     settings.given.push_back(std::string(long_name(*row->second)) + (is_valued ? "=" + given : ""));

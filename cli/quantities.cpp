@@ -102,11 +102,12 @@ Result<std::chrono::seconds> parse_age(std::string_view text) {
     }
   }
   const auto number = parse_u64(digits);
-  if (!number || *number > k_most_seconds / unit) return bad_value(text, "an age such as 90s, 30m, 26h, 3d or 2w");
+  const bool says_of_what = digits.size() < text.size() || number == 0U;
+  if (!number || !says_of_what || *number > k_most_seconds / unit) {
+    return bad_value(text, "an age such as 90s, 30m, 26h, 3d or 2w");
+  }
   return std::chrono::seconds(*number * unit);
 }
-
-bool names_unit(std::string_view age) { return !age.empty() && age.back() >= 'a' && age.back() <= 'z'; }
 
 Result<std::chrono::seconds> parse_seconds(std::string_view text) {
   const auto number = parse_u64(text);

@@ -20,10 +20,9 @@ Result<std::uint64_t> parse_rate(std::string_view text);
 // The same units for a number of bytes; no letter means bytes. Errc::usage otherwise.
 Result<std::uint64_t> parse_size(std::string_view text);
 
-// "90s", "30m", "26h", "3d", "2w", or seconds without a letter. Errc::usage otherwise.
+// "90s", "30m", "26h", "3d", "2w". Errc::usage otherwise, and for a number without a letter, unless it is 0: who writes
+// 26 may mean hours.
 Result<std::chrono::seconds> parse_age(std::string_view text);
-// Whether such a text says of what it is so many.
-bool names_unit(std::string_view age);
 
 // A whole number of seconds, up to ten years. Errc::usage otherwise.
 Result<std::chrono::seconds> parse_seconds(std::string_view text);

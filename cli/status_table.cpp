@@ -39,7 +39,7 @@ Line line_of(const StatusRow& row) {
           shown_source(row.set.source),
           pushed ? local_time(row.set.last_push_ns) : "never",
           row.age ? format_age(*row.age) + (row.stale ? " !" : "") : "-",
-          pushed ? format_count(row.set.generation) : "-",
+          row.set.generation != 0 ? format_count(row.set.generation) : "-",
           std::to_string(row.set.last_exit) + (row.set.last_exit != 0 ? " !" : ""),
           facts ? format_bytes(facts->history_bytes) : "-",
           facts ? shown_age(row.scrub_age) + (facts->damaged_files != 0 ? " !" : "") : "-",

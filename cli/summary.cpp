@@ -47,7 +47,7 @@ std::string heading(const RunStart& start) {
 void add_changes(Parts& parts, const RunSummary& summary) {
   const wire::RunResult& result = summary.report.result;
   const bool makes_one = summary.start.command == CommandId::push || summary.start.command == CommandId::rollback;
-  if (makes_one && result.committed) {
+  if (makes_one && result.committed && result.generation != 0) {
     parts.add("generation " + format_count(result.generation));
   }
   if (summary.report.read_generation) {

@@ -128,9 +128,8 @@ Result<wire::Moment> parse_when(std::string_view text, WallTime now) {
   if (text == "latest") return wire::Moment{};
   if (text == "yesterday") return at_time(end_of_yesterday(now), text);
   if (text.starts_with('-')) {
-    // A number alone would be taken for so many generations.
     const auto age = parse_age(text.substr(1));
-    if (!age || !names_unit(text)) return not_a_time(text);
+    if (!age) return not_a_time(text);
     return at_time(now.time_since_epoch() - *age, text);
   }
   if (text.starts_with('@')) {

@@ -242,7 +242,8 @@ Status Sink::commit() {
   NB_TRY_ASSIGN(const txn::CommitOutcome outcome, m_target.transaction->commit(options));
   tell_conflicts(outcome.conflicts);
   m_result.committed = outcome.changed;
-  m_result.generation = outcome.generation;
+  // Of a set that goes with this run nobody can ask for a generation.
+  if (lasts()) m_result.generation = outcome.generation;
   m_result.durability_unsure = outcome.changed && !outcome.durable;
   if (!outcome.changed) return {};
   // Where history is kept these names are the old files.

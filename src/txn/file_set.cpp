@@ -8,10 +8,14 @@
 #include "base/random.hpp"
 #include "fs/metadata.hpp"
 #include "fs/path_root.hpp"
+#include "txn/arrivals.hpp"
 #include "txn/conflicts.hpp"
+#include "txn/damage.hpp"
+#include "txn/history.hpp"
 #include "txn/journal.hpp"
 #include "txn/live_tree.hpp"
 #include "txn/orphans.hpp"
+#include "txn/scrub_record.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 #include "txn/spare.hpp"
@@ -23,26 +27,31 @@ namespace {
 
 // Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
 constexpr std::array k_known_names{
-    std::string_view("conflict"),
-    k_format_name,
-    std::string_view("head"),
-    k_head_new_name,
-    std::string_view("history"),
-    k_journal_name,
-    k_journal_new_name,
-    k_journal_undo_name,
-    k_lock_name,
-    k_policy_name,
-    k_policy_new_name,
-    k_secret_name,
-    k_spare_name,
-    k_stages_name,
-    k_orphans_name,
+    k_arrivals_name,     std::string_view("beside"),
+    k_conflict_name,     k_damage_name,
+    k_format_name,       k_head_name,
+    k_history_name,      k_journal_name,
+    k_lock_name,         k_orphans_name,
+    k_policy_name,       k_scrub_name,
+    k_journal_undo_name, k_secret_name,
+    k_spare_name,        k_stages_name,
 };
+// And what SQLite and its users keep beside them.
+constexpr std::array k_known_databases{std::string_view("manifest.db"), std::string_view("contents.db"),
+                                       std::string_view("kept.db")};
+
+// Of one that is being written, and of one that was mended.
+std::string_view without_suffix(std::string_view name) {
+  for (const std::string_view suffix : {std::string_view(".new"), std::string_view(".damaged")}) {
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  }
+  return name;
+}
 
 bool is_known(std::string_view name) {
-  return name.starts_with("manifest.db") || name.starts_with("sidecar") ||
-         std::find(k_known_names.begin(), k_known_names.end(), name) != k_known_names.end();
+  const auto begins = [name](std::string_view database) { return name.starts_with(database); };
+  return std::any_of(k_known_databases.begin(), k_known_databases.end(), begins) ||
+         std::find(k_known_names.begin(), k_known_names.end(), without_suffix(name)) != k_known_names.end();
 }
 
 // A record without which nothing goes. The error says which, and what may help.

@@ -89,6 +89,17 @@ Status adopt(fs::Directory& stages, const std::string& from, const std::string& 
   return failpoint("txn.begin.adopted");
 }
 
+// The stage of this very run whose sync failed, where the connection broke with it and was made again. Under a name that
+// is no id it is swept up with the others.
+Status give_name_up(fs::Directory& stages, const std::string& name) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(stages, name));
+  if (!there) return {};
+  const std::string aside = name + ".poisoned";
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> earlier, find_name(stages, aside));
+  if (earlier) NB_TRY(remove_stage(stages, aside));
+  return stages.rename(name, stages, aside, fs::RenameMode::no_replace);
+}
+
 Result<std::uint64_t> highest_slot(const fs::Directory& fresh) {
   std::uint64_t highest = 0;
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, fresh.list());
@@ -174,6 +185,7 @@ Result<Stage> Stage::open(FileSet& set, const TxId& id) {
   if (is_committed(set.head(), name)) return fail(Errc::exists, "transaction " + name + " is committed");
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> stages, open_or_create_directory(set.control(), k_stages_name));
   NB_TRY_ASSIGN(const std::string found, find_adoptable(set.head(), *stages));
+  if (found != name) NB_TRY(give_name_up(*stages, name));
   if (!found.empty()) NB_TRY(adopt(*stages, found, name));
   if (found.empty()) {
     NB_TRY(stages->create_directory(name));

@@ -51,8 +51,9 @@ class SyncEach {
 
  private:
   Status entries(fs::Directory& directory, const RelPath& path, std::vector<RelPath>& to_do) {
-    NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, directory.list());
-    for (const fs::NamedType& entry : names) {
+    const Result<std::vector<fs::NamedType>> names = directory.list();
+    if (!names) return judge(tl::make_unexpected(names.error()));
+    for (const fs::NamedType& entry : *names) {
       if (entry.type == FileType::directory) to_do.push_back(path.child(entry.name));
       if (entry.type == FileType::regular) NB_TRY(file(directory, entry.name));
     }

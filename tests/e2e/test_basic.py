@@ -233,7 +233,8 @@ class Behaviour(Case):
         self.sink.mkdir()
         self.run_ok("push", self.source / "a", self.sink / "renamed")
         self.assertEqual((self.sink / "renamed").read_text(), "content of a\n")
-        self.run_ok("push", self.source / "a", f"{self.sink}/")
+        told = self.run_ok("push", self.source / "a", f"{self.sink}/")
+        self.assertNotIn(b"generation", told.stdout + told.stderr, "there is none to come back to")
         self.assertEqual((self.sink / "a").read_text(), "content of a\n")
         self.assertEqual(tree.control_files(self.sink), [], "a single file never makes a set")
 

@@ -121,6 +121,11 @@ TEST_CASE("odd names are names", "[cli]") {
 TEST_CASE("an empty value never swallows a source", "[cli]") {
   CHECK(contains(refused(CommandId::push, {"--exclude=", "/s", "/d"}), "--exclude="));
   CHECK(contains(refused(CommandId::push, {"--log-file=", "/s", "/d"}), "--log-file="));
+  for (const char* option :
+       {"--before", "--after", "--on-failure", "-e", "--remote-path", "--ssh-config", "--exclude"}) {
+    INFO(option);
+    CHECK(contains(refused(CommandId::push, {option, "", "/s", "/d"}), "needs a value"));
+  }
   CHECK(parsed(CommandId::push, {"--", "--x=", "/d"}).arguments.front() == "--x=");
 }
 

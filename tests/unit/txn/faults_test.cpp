@@ -67,6 +67,22 @@ TEST_CASE("a failed sync of the stage poisons it", "[txn][faults]") {
   CHECK(next->next_slot() == 1);
 }
 
+TEST_CASE("the run whose sync failed can begin again under its name", "[txn][faults]") {
+  SimFileSystem disk = rich_disk();
+  const auto fail_syncs = [&disk](const SimEvent& event) mutable {
+    if (event.kind == SimOperation::sync_file_system) disk.fail_at(event.number, EIO);
+  };
+  for (int i = 0; i < 3; ++i) {
+    disk.on_operation(fail_syncs);
+    CHECK(change(disk).error().code == Errc::sync_failed);
+    disk.on_operation({});
+  }
+  REQUIRE(change(disk));
+  std::string left;
+  CHECK(is_clean(*disk.root(), left));
+  CHECK(left == "");
+}
+
 TEST_CASE("a stage is given up even where its mark cannot be made", "[txn][faults]") {
   SimFileSystem disk = rich_disk();
   const bool renames_work = GENERATE(true, false);

@@ -65,6 +65,26 @@ TEST_CASE("somebody's own files under the temporary name are not removed", "[txn
   CHECK(find_name(*theirs, "thesis").value());
 }
 
+// docs/formats.md, "The control directory".
+TEST_CASE("whatever a set may hold, what is left of its removal is removed", "[txn][set]") {
+  const SimFileSystem disk;
+  const auto root = disk.root();
+  const auto left = root->create_directory(".nbackup.new").value();
+  for (const char* name : {"arrivals", "conflict", "history", "lost", "tx"}) REQUIRE(left->create_directory(name));
+  for (const char* name : {"beside",       "contents.db",      "contents.db-wal",
+                           "damage",       "damage.new",       "format.damaged",
+                           "head.new",     "journal",          "journal.new",
+                           "journal.undo", "kept.db",          "kept.db-shm",
+                           "lock",         "manifest.db.lock", "manifest.db.damaged-1",
+                           "policy",       "policy.new",       "scrub",
+                           "scrub.new",    "secret",           "secret.new",
+                           "spare",        "spare.new"}) {
+    REQUIRE(write_new_file(*left, name, {}));
+  }
+  CHECK(make(disk));
+  CHECK(root->list().value().size() == 1);
+}
+
 TEST_CASE("a set whose name cannot be given is taken back", "[txn][set]") {
   SimFileSystem disk;
   disk.on_operation([&disk](const fs::SimEvent& event) mutable {
