@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hpp"
 #include "fs/posix_directory.hpp"
+#include "session/set_path.hpp"
 #include "session/source_setup.hpp"
 #include "txn/locate.hpp"
 
@@ -103,6 +104,9 @@ Status open_set(const SinkRequest& request, txn::Located found, const std::optio
   }
   NB_TRY_ASSIGN(const hash::Secret secret, secret_for(request));
   auto made = txn::FileSet::create(std::move(found.root), request.lifetime, secret);
+  if (!made && made.error().code == Errc::exists && found.passed_over) {
+    return no_set_at("destination " + found.root_path, found.passed_over);
+  }
   if (!made) return wrap(made.error(), "destination " + found.root_path);
   setup.set = std::move(*made);
   return {};

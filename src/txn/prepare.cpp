@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "txn/prepare.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/failpoint.hpp"
@@ -15,6 +16,9 @@ constexpr std::uint32_t k_owner_write = 0200;
 constexpr std::size_t k_reserve_bytes = std::size_t{1} << 20;
 
 std::string shown(const RelPath& path) { return path.is_root() ? "the root" : path.str(); }
+
+// Whether what only its owner may do is ours to do.
+bool acts_for(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
 
 // Not zeros: a compressing file system would keep no blocks for them.
 Bytes reserve_content() {
@@ -163,6 +167,7 @@ Status Prepare::check_parent_handle(fs::Directory& parent, const RelPath& parent
     return fail(Errc::cross_device, shown(parent_path));
   }
   if (stat.immutable) return fail(Errc::not_permitted, shown(parent_path) + " is immutable (chattr)");
+  m_parent_is_sticky = (stat.mode & S_ISVTX) != 0 && !acts_for(stat);
   if (parent.writable() || is_opened(parent_path)) return {};
   return fail(Errc::not_permitted, "no permission to change directory " + shown(parent_path));
 }
@@ -178,13 +183,15 @@ Status Prepare::check_moved_away(const RelPath& path) {
   const fs::Stat& stat = **live;
   if (stat.mount_root || !fs::same_mount(stat, m_root_stat)) return fail(Errc::cross_device, shown(path));
   if (stat.immutable) return fail(Errc::not_permitted, shown(path) + " is immutable (chattr)");
+  if (m_parent_is_sticky && path.parent() == m_checked_parent && !acts_for(stat)) {
+    return fail(Errc::not_permitted, shown(path) + " belongs to another user, in a directory with the sticky bit");
+  }
   return stat.type == fs::FileType::directory ? open_for_moving(path, stat) : Status();
 }
 
 // Moving a directory away writes its '..' as well.
 Status Prepare::open_for_moving(const RelPath& path, const fs::Stat& stat) {
-  const bool is_ours = ::geteuid() == 0 || stat.owner.uid == ::geteuid();
-  if (is_opened(path) || (is_ours && (stat.mode & k_owner_all) == k_owner_all)) return {};
+  if (is_opened(path) || (acts_for(stat) && (stat.mode & k_owner_all) == k_owner_all)) return {};
   const Result<std::unique_ptr<fs::Directory>> directory = m_live.open_directory(path);
   if (directory && (*directory)->writable()) return {};
   OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};

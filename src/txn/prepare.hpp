@@ -59,6 +59,7 @@ class Prepare {
   Closers m_closers;
   RelPath m_checked_parent;
   bool m_any_checked = false;
+  bool m_parent_is_sticky = false;  // of m_checked_parent: its files can be moved by their owners alone
 };
 
 }  // namespace nb::txn

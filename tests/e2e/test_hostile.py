@@ -291,7 +291,9 @@ class Hostile(Case):
         outcome = world.run(*argv, "-e", rsh, timeout=60, cwd=arena.dir)
         passed = dict(zip(("up", "down"), map(int, counts.read_text().split())))[way]
         counts.unlink()
-        found = [] if passed == cut else [f"{passed} bytes have passed"]
+        # How well a session compresses depends on the load: one may be over a few bytes before the recorded one was.
+        over_before = outcome.code == 0 and 0 < cut - passed < 100
+        found = [] if passed == cut or over_before else [f"{passed} bytes have passed"]
         if outcome.code not in (0, opt.REMOTE_MISSING, opt.CONNECT, opt.PROTOCOL):
             found.append(outcome.text)
         recovered = world.run("recover", "--wait", "20", arena.sink)

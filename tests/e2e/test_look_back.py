@@ -181,8 +181,9 @@ class Here(Looking):
             for place in (self.source, self.dir / "nothing"):
                 self.assertIn(b"is not in a file set", self.run_code(opt.PATH, *command, place).stderr)
         if os.geteuid() == 0:
-            outcome = self.run_code(opt.PATH, "ls", self.pool, user=PLAIN_USER)
-            self.assertIn(b"one of user 0: run as that user", outcome.stderr)
+            for command in (("ls", self.pool), ("push", "/etc/hostname", "/etc/hosts", self.pool)):
+                outcome = self.run_code(opt.PATH, *command, user=PLAIN_USER)
+                self.assertIn(b"one of user 0: run as that user", outcome.stderr)
         self.run_code(opt.PATH, "cat", f"{self.pool}:.nbackup/secret")
         self.run_code(opt.USAGE, "diff", self.pool)
         self.run_code(opt.USAGE, "ls", self.pool, "--at=someday")

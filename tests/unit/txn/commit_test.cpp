@@ -171,6 +171,33 @@ TEST_CASE("a closed directory without an end gets its mode back", "[txn][commit]
                  with({{"d", dir(0555)}, {"d/e", dir(0500)}, {"d/e/y", file("new")}}), {"d", "d/e"});
 }
 
+TEST_CASE("another user's file in a sticky directory is refused before the commit point", "[txn][commit]") {
+  if (::geteuid() != 0) {
+    WARN("not tested: acts as two users, for which it must be root");
+    return;
+  }
+  const Scratch scratch;
+  const Tree before = with({{"shared", dir(01777)}, {"shared/theirs", file("1")}, {"shared/ours", file("1")}});
+  std::unique_ptr<fs::Directory> root;
+  {
+    const AsNobody nobody(scratch.path());
+    root = make_set(scratch.root(), before, {});
+  }
+  REQUIRE(::chown((scratch.path() + "/shared").c_str(), 0, 0) == 0);
+  REQUIRE(::chown((scratch.path() + "/shared/theirs").c_str(), 0, 0) == 0);
+  const AsNobody nobody(scratch.path());
+  for (const char* path : {"shared/theirs", "shared/ours"}) {
+    Tree after = read_tree(*root);
+    after[path].content = "2";
+    const auto done = run(root->reopen().value(), after, {"shared"}, tx_id(2));
+    INFO(path << (done ? "" : ": " + done.error().message()));
+    const bool is_ours = std::string_view(path) == "shared/ours";
+    CHECK(done.has_value() == is_ours);
+    if (!done) CHECK(done.error().code == Errc::not_permitted);
+    CHECK((read_tree(*root).at(path).content == "2") == is_ours);
+  }
+}
+
 TEST_CASE("hard links of one inode can be changed and removed in one transaction", "[txn][commit]") {
   const Scratch scratch;
   const auto root = make_set(scratch.root(), with({{"x", file("content")}}), {});
