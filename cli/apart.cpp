@@ -36,7 +36,7 @@ std::optional<RelPath> path_inside(const std::string& source, const std::filesys
 
 bool is_one(const std::string& source, const std::string& destination) {
   std::error_code error;
-  return std::filesystem::equivalent(source, destination, error);
+  return std::filesystem::canonical(source, error) == destination;
 }
 
 bool is_left_out(const filter::Rules& rules, const RelPath& path) {
@@ -57,7 +57,7 @@ Status check_apart(const Endpoints& ends, const session::Options& options) {
     const auto inside = path_inside(source, real_destination);
     if (!inside || is_left_out(rules, *inside) || (stays_on_one && are_on_two(source, real_destination))) continue;
     const std::string where = "destination " + ends.shown_destination;
-    if (inside->parent().is_root() && is_one(source, real_destination)) {
+    if (is_one(source, real_destination)) {
       return fail(Errc::path, where + " is the source " + source + " itself and would be copied into itself");
     }
     return fail(Errc::path, where + " lies in the source " + source +

@@ -71,9 +71,10 @@ Result<std::vector<txn::Generation>> generations_of(const session::SetReader& re
     generations.push_back(generation ? std::move(*generation) : txn::Generation{kept, std::nullopt, {}, 0, {}});
   }
   const txn::Head& head = reader.set().head();
-  const Status live = txn::check_live_account(reader.set());
-  if (!live) NB_TRY(problems.tell(live.error()));
   const bool has_live = !generations.empty() && generations.back().number == head.generation;
+  if (!has_live && !generations.empty()) {
+    NB_TRY(problems.tell(txn::no_way_back({Errc::not_found, 0, ""}, head.generation)));
+  }
   if (!has_live) generations.push_back({head.generation, std::nullopt, head.transaction, head.time_ns, {}});
   return generations;
 }

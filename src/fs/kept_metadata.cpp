@@ -11,6 +11,8 @@
 #include <map>
 #include <string_view>
 
+#include "fs/posix_inode.hpp"
+
 namespace nb::fs {
 namespace {
 
@@ -35,14 +37,9 @@ std::uint32_t type_bits(FileType type) {
 
 // The types that a regular file may stand for: an empty one, or for a symlink one that holds its target.
 std::optional<FileType> special_type(std::uint32_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFLNK: return FileType::symlink;
-    case S_IFIFO: return FileType::fifo;
-    case S_IFSOCK: return FileType::socket;
-    case S_IFCHR: return FileType::char_device;
-    case S_IFBLK: return FileType::block_device;
-    default: return std::nullopt;
-  }
+  const std::optional<FileType> type = posix::type_from_mode(mode);
+  const bool is_special = type && *type != FileType::regular && *type != FileType::directory;
+  return is_special ? type : std::nullopt;
 }
 
 // Reads numbers out of a short text, each followed by one of the expected separators.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fs/metadata.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -54,5 +56,7 @@ Status remove_tree(Directory& parent, std::string_view name) {
   TreeRemover remover(parent, parent_stat);
   return remover.run(std::string(name));
 }
+
+bool acts_as_owner(const Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
 
 }  // namespace nb::fs

@@ -29,4 +29,7 @@ Status read_through(File& file, std::uint64_t size, std::span<std::byte> buffer,
 // before it goes on.
 Status remove_tree(Directory& parent, std::string_view name);
 
+// Whether this process may do what only the owner of an inode may: it is the owner, or root.
+bool acts_as_owner(const Stat& stat);
+
 }  // namespace nb::fs

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/deletion.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/rel_path.hpp"
+#include "fs/metadata.hpp"
 #include "txn/locate.hpp"
 
 namespace nb::session {
@@ -27,7 +26,7 @@ static std::uint64_t print_of(const RelPath& path, const fs::Stat& stat) {
 
 // Moving a directory writes its '..', for which its own permissions count.
 static bool is_barred(const fs::Directory& directory, const fs::Stat& stat) {
-  return ::geteuid() != 0 && stat.owner.uid != ::geteuid() && !directory.writable();
+  return !fs::acts_as_owner(stat) && !directory.writable();
 }
 
 void Deletion::Judged::add_stays(Judged& below) {

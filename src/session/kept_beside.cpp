@@ -2,15 +2,9 @@
 #include "session/kept_beside.hpp"
 
 #include "fs/path_root.hpp"
+#include "txn/set_files.hpp"
 
 namespace nb::session {
-
-namespace {
-
-// Tells that this set keeps something beside its tree: without it, that the store has gone would not be noticed.
-constexpr std::string_view k_mark_name = "beside";
-
-}  // namespace
 
 KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<void(Error)> trouble)
     : m_set(set), m_place(std::move(place)), m_trouble(std::move(trouble)) {
@@ -24,7 +18,7 @@ KeptBeside::KeptBeside(txn::FileSet& set, Place place, Use use, std::function<vo
 
 KeptBeside::~KeptBeside() = default;
 
-bool KeptBeside::is_used_by(txn::FileSet& set) { return set.control().stat_at(k_mark_name).has_value(); }
+bool KeptBeside::is_used_by(txn::FileSet& set) { return set.control().stat_at(txn::k_beside_name).has_value(); }
 
 void KeptBeside::tell_missing() const {
   const auto control = fs::real_path_of(m_set.control());
@@ -79,7 +73,7 @@ Status KeptBeside::flush() {
   if (!m_store) return {};
   NB_TRY(m_store->flush());
   if (m_marked) return {};
-  NB_TRY(m_set.control().create_file(k_mark_name));
+  NB_TRY(m_set.control().create_file(txn::k_beside_name));
   m_marked = true;
   return m_set.control().sync();
 }

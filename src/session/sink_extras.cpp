@@ -141,7 +141,7 @@ Status Sink::end_live_directory(SinkDirectory& directory) {
   if (!commits() || (!d.any() && !directory.touched)) return {};
   NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
   NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
-  if (!m_stager->may_change(stat)) {
+  if (!fs::acts_as_owner(stat)) {
     if (d.any()) m_reporter.problem({Errc::not_permitted, 0, directory.path.str() + "/: owned by someone else here"});
     return {};
   }

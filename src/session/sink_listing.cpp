@@ -214,7 +214,7 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   }
   if (!d.any()) return {};
   const bool others_share = here.stat.links > 1 && !shared;
-  const bool in_place = !others_share && (!commits() || m_stager->may_change(here.stat));
+  const bool in_place = !others_share && (!commits() || fs::acts_as_owner(here.stat));
   if (!needs_content(entry, d) && in_place) return on_metadata(directory, entry, here);
   ++m_result.files_changed;
   const bool transfers = entry.type == fs::FileType::regular && !entry.link_to;

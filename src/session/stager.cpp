@@ -286,11 +286,9 @@ Result<fs::Metadata> Stager::literal_for(fs::FileType type, const fs::Metadata& 
   return std::move(staged->literal);
 }
 
-bool Stager::may_change(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
-
 bool Stager::may_open_up(const fs::Stat& stat) const {
   const bool keeps_bit = ::geteuid() == 0 || (stat.mode & k_set_group_id) == 0 || is_own_group(stat.owner.gid);
-  return may_change(stat) && keeps_bit;
+  return fs::acts_as_owner(stat) && keeps_bit;
 }
 
 bool Stager::is_own_group(std::uint32_t gid) const {

@@ -89,10 +89,7 @@ class Stager {
   // What a live file or directory would literally get if it were given `meta` (tried on a probe in the stage).
   Result<fs::Metadata> literal_for(fs::FileType type, const fs::Metadata& meta, const std::string& path);
 
-  // This process may change the metadata of such a live file.
-  [[nodiscard]] static bool may_change(const fs::Stat& stat);
-
-  // It may make such a live directory writable for a while. A group that this process is not in would lose its
+  // This process may make such a live directory writable for a while. A group that this process is not in would lose its
   // set-group-id bit with the first change of mode.
   [[nodiscard]] bool may_open_up(const fs::Stat& stat) const;
 

@@ -152,7 +152,7 @@ class Mender {
     // One that stands has not been sealed, or it has, and does no harm when it is done again.
     const std::uint64_t newest = m_numbers.empty() ? 0 : m_numbers.back();
     head.generation = m_journal ? m_journal->generation - 1 : newest;
-    NB_TRY_ASSIGN(const std::optional<fs::Stat> beside, find_name(m_control, "beside"));
+    NB_TRY_ASSIGN(const std::optional<fs::Stat> beside, find_name(m_control, k_beside_name));
     if (!m_journal && m_numbers.empty() && beside) {
       return fail(Errc::bad_set, "head is damaged, and nothing tells which generation the rows of kept.db are of");
     }

@@ -2,9 +2,9 @@
 #include "txn/prepare.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/failpoint.hpp"
+#include "fs/metadata.hpp"
 #include "txn/commit.hpp"
 #include "txn/small_file.hpp"
 
@@ -16,9 +16,6 @@ constexpr std::uint32_t k_owner_write = 0200;
 constexpr std::size_t k_reserve_bytes = std::size_t{1} << 20;
 
 std::string shown(const RelPath& path) { return path.is_root() ? "the root" : path.str(); }
-
-// Whether what only its owner may do is ours to do.
-bool acts_for(const fs::Stat& stat) { return ::geteuid() == 0 || stat.owner.uid == ::geteuid(); }
 
 // Not zeros: a compressing file system would keep no blocks for them.
 Bytes reserve_content() {
@@ -167,7 +164,7 @@ Status Prepare::check_parent_handle(fs::Directory& parent, const RelPath& parent
     return fail(Errc::cross_device, shown(parent_path));
   }
   if (stat.immutable) return fail(Errc::not_permitted, shown(parent_path) + " is immutable (chattr)");
-  m_parent_is_sticky = (stat.mode & S_ISVTX) != 0 && !acts_for(stat);
+  m_parent_is_sticky = (stat.mode & S_ISVTX) != 0 && !fs::acts_as_owner(stat);
   if (parent.writable() || is_opened(parent_path)) return {};
   return fail(Errc::not_permitted, "no permission to change directory " + shown(parent_path));
 }
@@ -183,7 +180,7 @@ Status Prepare::check_moved_away(const RelPath& path) {
   const fs::Stat& stat = **live;
   if (stat.mount_root || !fs::same_mount(stat, m_root_stat)) return fail(Errc::cross_device, shown(path));
   if (stat.immutable) return fail(Errc::not_permitted, shown(path) + " is immutable (chattr)");
-  if (m_parent_is_sticky && path.parent() == m_checked_parent && !acts_for(stat)) {
+  if (m_parent_is_sticky && path.parent() == m_checked_parent && !fs::acts_as_owner(stat)) {
     return fail(Errc::not_permitted, shown(path) + " belongs to another user, in a directory with the sticky bit");
   }
   return stat.type == fs::FileType::directory ? open_for_moving(path, stat) : Status();
@@ -191,7 +188,7 @@ Status Prepare::check_moved_away(const RelPath& path) {
 
 // Moving a directory away writes its '..' as well.
 Status Prepare::open_for_moving(const RelPath& path, const fs::Stat& stat) {
-  if (is_opened(path) || (acts_for(stat) && (stat.mode & k_owner_all) == k_owner_all)) return {};
+  if (is_opened(path) || (fs::acts_as_owner(stat) && (stat.mode & k_owner_all) == k_owner_all)) return {};
   const Result<std::unique_ptr<fs::Directory>> directory = m_live.open_directory(path);
   if (directory && (*directory)->writable()) return {};
   OpenUp opener{path, ident_of(stat), stat.mode, stat.mode | k_owner_all};

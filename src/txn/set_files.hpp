@@ -13,6 +13,8 @@ inline constexpr std::string_view k_secret_name = "secret";
 inline constexpr std::string_view k_lock_name = "lock";
 inline constexpr std::string_view k_spare_name = "spare";
 inline constexpr std::string_view k_policy_name = "policy";
+// Tells that the set keeps something beside its tree: without it, that kept.db has gone would not be noticed.
+inline constexpr std::string_view k_beside_name = "beside";
 inline constexpr std::string_view k_policy_new_name = "policy.new";
 
 // Bytes of the lock file. They exist for the kernel only, so the note that stands in the file does not matter.
