@@ -13,13 +13,7 @@ from pathlib import Path
 
 from support import options as opt
 from support.run import Case
-
-
-def wait_until_settled(directory: Path) -> None:
-    """Files whose times are younger than 2 s may not be recorded; see docs/decisions.md."""
-    newest = max(entry.stat().st_ctime for entry in directory.iterdir())
-    while time.time() < newest + 2.1:
-        time.sleep(0.05)
+from support.tree import wait_until_settled
 
 
 def is_trusted(directory: Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from support import loopfs
 from support import options as opt
 from support.run import BINARY, Case, Outcome
+from support.tree import wait_until_settled
 
 SUPPORT = Path(__file__).parent / "support"
 MIB = 1 << 20
@@ -243,6 +244,7 @@ class Delta(Case):
         for names in (("a", "b", "c"), ("e", "f", "g")):
             for name in names:
                 (directory / name).write_bytes(self.rng.randbytes(3 * MIB))
+            wait_until_settled(directory)  # in a new directory they are used if the client remembers them
             staged: set[int] = set()
             for dies_at in (26, 2):  # at the second piece of the third file
                 self.push_that_dies(f"session.sink.data=abort@{dies_at}", "--exclude", "image")

@@ -10,7 +10,9 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Callable, Iterable
 
 CONTROL = b".nbackup"
@@ -179,6 +181,13 @@ def _differences(
     if holes and want.type == have.type == "file" and have.data_bytes > want.data_bytes + HOLE_SLACK:
         out.append(f"holes: {path!r}: {want.data_bytes} data bytes became {have.data_bytes}")
     return out
+
+
+def wait_until_settled(directory: Path) -> None:
+    """Files whose times are younger than 2 s may not be recorded; see docs/decisions.md."""
+    newest = max(entry.stat().st_ctime for entry in directory.iterdir())
+    while time.time() < newest + 2.1:
+        time.sleep(0.05)
 
 
 def is_within(path: bytes, top: bytes) -> bool:
