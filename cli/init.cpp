@@ -19,17 +19,19 @@ namespace nb::cli {
 namespace {
 
 // A set inside another one is legitimate, and easily a slip.
-void warn_if_nested(const std::string& path) {
+Status check_place(const std::string& path) {
   const auto outer = txn::locate_set(path, std::nullopt);
-  if (!outer || !outer->is_set || outer->below.is_root()) return;
+  if (!outer || !outer->is_set) return {};
+  if (outer->below.is_root()) return fail(Errc::exists, path + ": a file set is there, and stays as it is");
   print_message(escape(path) + " lies inside the file set at " + escape(outer->root_path) +
                 "; from now on a push to that one keeps out of it");
+  return {};
 }
 
 // Returns the new set's UUID as text.
 Result<std::string> make_set(const std::string& path, const Settings& settings, Clock& clock) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return fail_errno("mkdir " + path);
-  warn_if_nested(path);
+  NB_TRY(check_place(path));
   NB_TRY_ASSIGN(auto root, fs::open_user_directory(path));
   NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::generate());
   auto set = txn::FileSet::create(std::move(root), txn::Lifetime::permanent, secret);

@@ -45,6 +45,10 @@ Result<int> run_there(const Settings& settings, const ssh::Host& host, const std
   pass_on(output);
   const auto end = stream->wait_end(k_end_limit);
   if (!end.exit_status || *end.exit_status == k_ssh_failed) return fail(Errc::connection_lost, host.name);
+  // No command that is started there connects to anything.
+  if (*end.exit_status == info(Errc::connection_lost).exit_code) {
+    return fail(Errc::unsupported, host.name + ": this needs a key without a forced command, and serve was started");
+  }
   return *end.exit_status;
 }
 

@@ -33,9 +33,9 @@ class ServeObserver final : public session::Observer {
 
 Result<std::string> real_directory(const std::string& path) {
   std::array<char, PATH_MAX> resolved{};
-  if (::realpath(path.c_str(), resolved.data()) == nullptr) return fail_errno("--root " + path);
+  if (::realpath(path.c_str(), resolved.data()) == nullptr) return fail(Errc::path, "--root " + path, errno);
   const Fd probe(::open(resolved.data(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!probe.valid()) return fail_errno("--root " + path);
+  if (!probe.valid()) return fail(Errc::path, "--root " + path, errno);
   return std::string(resolved.data());
 }
 

@@ -49,9 +49,9 @@ Result<bool> Deletion::is_mounted(const fs::Stat& stat) {
   return !fs::same_mount(stat, *m_root_stat);
 }
 
-void Deletion::count(const RelPath& path, Judged& judged) const {
+void Deletion::count(const Doomed& doomed, Judged& judged) const {
   ++judged.entries;
-  if (m_visit != nullptr) (*m_visit)(path);
+  if (m_visit != nullptr) (*m_visit)(doomed.path, doomed.stat.type);
 }
 
 // Depth first. Directories are opened by path and closed before their children are, so that depth costs no descriptors.
@@ -65,7 +65,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
   }
   judged.print = print_of(doomed.path, doomed.stat);
   if (doomed.stat.type != fs::FileType::directory) {
-    count(doomed.path, judged);
+    count(doomed, judged);
     return judged;
   }
   std::vector<Doomed> children;
@@ -108,7 +108,7 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
     }
   }
   if (judged.whole) {
-    count(doomed.path, judged);
+    count(doomed, judged);
   } else {
     judged.parts = std::move(parts);
   }
@@ -134,7 +134,7 @@ void Deletion::tell(const Judged& judged) {
   }
 }
 
-Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const std::function<void(const RelPath&)>& visit) {
+Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const Visit& visit) {
   auto judged = judge(doomed);
   if (!judged) {
     // What cannot be looked into stays, and is named.

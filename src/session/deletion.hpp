@@ -22,6 +22,7 @@ class Deletion {
     fs::Stat stat;
     std::uint64_t print = 0;  // of all that goes with it
   };
+  using Visit = std::function<void(const RelPath& path, fs::FileType type)>;
   // The transfer's root is `base` below `root`; `rules` may be null; all outlive the planner.
   Deletion(fs::Directory& root, RelPath base, const filter::Rules* rules, Reporter& reporter)
       : m_root(root), m_base(std::move(base)), m_rules(rules), m_reporter(reporter) {}
@@ -29,7 +30,7 @@ class Deletion {
   // All that goes for `doomed` to go: itself if everything below it can, else the parts that can. Counts and returns
   // them; `visit`, if there is one, is told of every single entry, children first, for the itemized output: by a second
   // walk, so that memory does not grow with what goes.
-  Result<std::vector<Doomed>> plan(Doomed doomed, const std::function<void(const RelPath&)>& visit);
+  Result<std::vector<Doomed>> plan(Doomed doomed, const Visit& visit);
   // Whether `doomed` could go as a whole.
   Result<bool> can_go_whole(const Doomed& doomed);
   // Right before the commit: Errc::changed if a planned directory has something in it that it had not when it was looked
@@ -51,7 +52,7 @@ class Deletion {
     void add_stays(Judged& below);
   };
   Result<Judged> judge(const Doomed& doomed);
-  void count(const RelPath& path, Judged& judged) const;
+  void count(const Doomed& doomed, Judged& judged) const;
   [[nodiscard]] bool is_protected(const Doomed& doomed) const;
   void tell(const Judged& judged);
   [[nodiscard]] Result<bool> is_mounted(const fs::Stat& stat);
@@ -60,7 +61,7 @@ class Deletion {
   const RelPath m_base;
   const filter::Rules* m_rules;
   Reporter& m_reporter;
-  const std::function<void(const RelPath&)>* m_visit = nullptr;  // in the second walk
+  const Visit* m_visit = nullptr;  // in the second walk
   std::optional<fs::Stat> m_root_stat;
   std::uint64_t m_entries = 0;
   std::set<RelPath> m_told;       // nested sets and stray names

@@ -75,4 +75,6 @@ std::string item_changed(fs::FileType type, Direction direction, const Differenc
 
 std::string item_deleted() { return "*deleting  "; }
 
+std::string deleted_detail(fs::FileType type) { return type == fs::FileType::directory ? "/" : ""; }
+
 }  // namespace nb::session

@@ -33,5 +33,7 @@ std::string item_new(fs::FileType type, Direction direction, bool is_hard_link);
 // `transfers`: content crosses the wire ('<' or '>'), as against a change made where it is ('.', or 'c', or 'h').
 std::string item_changed(fs::FileType type, Direction direction, const Difference& difference, bool transfers);
 std::string item_deleted();
+// What stands after its name: a directory has no other sign of it.
+std::string deleted_detail(fs::FileType type);
 
 }  // namespace nb::session

@@ -30,8 +30,10 @@ Result<LocalSecret> local_secret(const std::string& destination) {
     if (!path) continue;
     NB_TRY_ASSIGN(txn::Located found, locate_target(*std::move(path), std::nullopt));
     if (!found.is_set) break;
-    NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
-    return LocalSecret{set->secret(), SecretOrigin::of_a_set};
+    const auto set = txn::FileSet::open(std::move(found.root));
+    if (set) return LocalSecret{(*set)->secret(), SecretOrigin::of_a_set};
+    if (!txn::FileSet::is_gone(set.error())) return tl::make_unexpected(set.error());
+    break;
   }
   NB_TRY_ASSIGN(hash::Secret secret, hash::Secret::generate());
   return LocalSecret{secret, SecretOrigin::fresh};

@@ -88,9 +88,9 @@ void Sink::item(std::string change, const RelPath& path, std::string detail) {
 }
 
 // Told of each deletion, where anybody wants to know.
-std::function<void(const RelPath&)> Sink::deletion_items() {
+Deletion::Visit Sink::deletion_items() {
   if (m_options.mode != SinkMode::verify && !has(wire::k_flag_itemize)) return {};
-  return [this](const RelPath& gone) { item(item_deleted(), gone); };
+  return [this](const RelPath& gone, fs::FileType type) { item(item_deleted(), gone, deleted_detail(type)); };
 }
 
 Result<wire::RunResult> Sink::run() {

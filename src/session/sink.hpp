@@ -169,6 +169,7 @@ class Sink {
   bool is_same_but_extras(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Status remove_known_extras(SinkDirectory& directory);
   Status remove_extra(SinkDirectory& directory, std::size_t index);
+  Status remove_live(SinkDirectory& directory, const std::string& name, const fs::Stat& stat);
   Result<bool> open_up(SinkDirectory& directory);
   Result<bool> open_up_path(const RelPath& path);
   Result<bool> open_up_in_set(const RelPath& path);
@@ -251,7 +252,7 @@ class Sink {
 
   [[nodiscard]] RelPath set_path(const RelPath& path) const;
   void item(std::string change, const RelPath& path, std::string detail = {});
-  std::function<void(const RelPath&)> deletion_items();
+  Deletion::Visit deletion_items();
   void differs() { ++m_result.differences; }
   // Whether the set remembers what this run finds out.
   [[nodiscard]] bool lasts() const { return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent; }

@@ -62,9 +62,15 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
     directory.extras.push_back(entry.name);
     return {};
   }
-  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, directory.present->stats[index]}, deletion_items()));
+  return remove_live(directory, entry.name, directory.present->stats[index]);
+}
+
+// All of it that may go. What stays is an extra.
+Status Sink::remove_live(SinkDirectory& directory, const std::string& name, const fs::Stat& stat) {
+  const RelPath path = directory.path.child(name);
+  NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, stat}, deletion_items()));
   if (!commits()) return {};
-  if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(entry.name);
+  if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(name);
   for (const Deletion::Doomed& each : doomed) {
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));

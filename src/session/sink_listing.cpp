@@ -253,7 +253,8 @@ void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timest
   m_bases->stage(set_path(path), ident, now.size, *digest);
 }
 
-// A directory gives way to something that is none. Without --delete only an empty one does, as with rsync.
+// A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay for
+// what is in it loses the rest with --delete, as with rsync.
 Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                const PresentEntry& here) {
   const RelPath path = directory.path.child(entry.name);
@@ -268,10 +269,12 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
   NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
-  if (!whole || (!names.empty() && !has(wire::k_flag_delete))) {
-    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; --delete would replace it"});
+  const bool has_to_stay = !names.empty() && !has(wire::k_flag_delete);
+  if (!whole || has_to_stay) {
+    const char* reason = has_to_stay ? "--delete would replace it" : "what may not be deleted is in it";
+    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + reason});
     if (shared) m_stand_ins[path] = std::nullopt;
-    return {};
+    return has_to_stay ? Status{} : remove_live(directory, entry.name, here.stat);
   }
   NB_TRY(m_deletion->plan(doomed, deletion_items()));
   ++m_result.files_changed;

@@ -167,8 +167,7 @@ Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
   while (true) {
     auto setup = try_set_up(request, clock);
     // The run whose end was waited for took its set with it.
-    const bool is_gone = !setup && setup.error().code == Errc::locked && setup.error().sys_errno == ESTALE;
-    if (!is_gone) return setup;
+    if (setup || !txn::FileSet::is_gone(setup.error())) return setup;
   }
 }
 

@@ -8,12 +8,13 @@ namespace nb::session {
 
 // Brings `entry` into the stage, or asks for its content.
 Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat* present) {
+  const RelPath path = directory.path.child(entry.name);
   if (!commits()) {
-    // What it would transfer.
+    // What it would transfer, and that its other names would be linked to something new.
     if (entry.type == fs::FileType::regular && !entry.link_to) m_result.content_bytes += entry.size;
+    if (shared) m_shared[path] = std::nullopt;
     return {};
   }
-  const RelPath path = directory.path.child(entry.name);
   const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
   NB_TRY_ASSIGN(const bool may, may_stage(directory, entry, present));
   if (!may) {

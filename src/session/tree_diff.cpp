@@ -115,7 +115,7 @@ class Diff {
 
   Status tell_one(const RelPath& path, const wire::Entry& entry, Has has) {
     NB_TRY(has == Has::only_to ? tell(item_new(entry.type, k_direction, false), path, link_detail(entry))
-                               : tell(item_deleted(), path));
+                               : tell(item_deleted(), path, deleted_detail(entry.type)));
     if (entry.type == fs::FileType::directory) m_children.push_back({path, has});
     return {};
   }

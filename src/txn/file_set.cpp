@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "base/failpoint.hpp"
 #include "base/random.hpp"
@@ -60,6 +61,27 @@ auto needed(const fs::Directory& control, std::string_view name, Decode decode) 
   const auto place =
       control.kernel_path() ? fs::real_path_of(control) : Result<std::string>(std::string(k_control_name));
   return wrap(record.error(), place.value_or(std::string(k_control_name)) + "/" + std::string(name));
+}
+
+struct Records {
+  SetFormat format;
+  hash::Secret secret;
+  Head head;
+};
+
+Result<Records> read_records(const fs::Directory& control) {
+  NB_TRY_ASSIGN(const SetFormat format, needed(control, k_format_name, decode_format));
+  NB_TRY_ASSIGN(const hash::Secret secret, needed(control, k_secret_name, decode_secret));
+  NB_TRY_ASSIGN(Head head, needed(control, k_head_name, decode_head));
+  return Records{format, secret, std::move(head)};
+}
+
+// Whether `control` is what the root has for its control directory.
+Status check_same(const fs::Directory& root, const fs::Directory& control) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_control_name));
+  NB_TRY_ASSIGN(const fs::Stat held, control.stat());
+  if (there && same_inode(*there, held)) return {};
+  return fail(Errc::locked, "the file set was removed meanwhile", ESTALE);
 }
 
 // Somebody who is making a set at this moment holds the writer's lock in it.
@@ -158,12 +180,19 @@ FileSet::FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Direct
 
 Result<std::unique_ptr<FileSet>> FileSet::open(std::unique_ptr<fs::Directory> root) {
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->open_directory(k_control_name));
-  NB_TRY_ASSIGN(const SetFormat format, needed(*control, k_format_name, decode_format));
-  NB_TRY_ASSIGN(const hash::Secret secret, needed(*control, k_secret_name, decode_secret));
-  std::unique_ptr<FileSet> set(new FileSet(std::move(root), std::move(control), format, secret));
-  NB_TRY(set->reload());
+  NB_FAILPOINT("txn.open.control");
+  Result<Records> records = read_records(*control);
+  // Somebody who removes the set takes them away one by one.
+  if (!records && records.error().code == Errc::bad_set) NB_TRY(check_same(*root, *control));
+  if (!records) return tl::make_unexpected(std::move(records).error());
+  std::unique_ptr<FileSet> set(new FileSet(std::move(root), std::move(control), records->format, records->secret));
+  set->m_head = std::move(records->head);
   return set;
 }
+
+bool FileSet::is_gone(const Error& error) { return error.code == Errc::locked && error.sys_errno == ESTALE; }
+
+Status FileSet::check_in_place() { return check_same(*m_root, *m_control); }
 
 Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> root, Lifetime lifetime,
                                                  const hash::Secret& secret) {

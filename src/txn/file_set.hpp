@@ -15,7 +15,8 @@ using nb::k_control_name;
 
 class FileSet {
  public:
-  // Opens the set whose root this is. Errc::not_found: no control directory; Errc::bad_set: damaged or newer format.
+  // Opens the set whose root this is. Errc::not_found: no control directory; Errc::bad_set: damaged or newer format;
+  // as check_in_place().
   static Result<std::unique_ptr<FileSet>> open(std::unique_ptr<fs::Directory> root);
   // Makes the control directory, durably, so that it is there whole or not at all (a crash leaves a temporary name that
   // the next create removes). Errc::exists if there is one.
@@ -29,6 +30,11 @@ class FileSet {
   [[nodiscard]] const hash::Secret& secret() const { return m_secret; }
   // Reads head again, after a lock was taken or a recovery ran.
   Status reload();
+  // An error that is_gone() where the root's control directory is not (any more) the one that was opened: whoever held
+  // the set has removed it (a pull's, when the pull ends) or replaced it.
+  Status check_in_place();
+  // Errc::locked with errno ESTALE.
+  static bool is_gone(const Error& error);
   // Whether a commit was interrupted (a journal stands that head does not name as done) or the dropping of generations.
   [[nodiscard]] Result<bool> needs_recovery();
   // Ephemeral sets: removes the control directory; foreign_edit where it keeps what is somebody else's.

@@ -142,14 +142,6 @@ Status pause(Clock& clock, const GoOn& go_on) {
   return {};
 }
 
-// Who held the lock may have removed the set (a pull's, when the pull ends) or replaced it.
-Status check_in_place(FileSet& set) {
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(set.root(), k_control_name));
-  NB_TRY_ASSIGN(const fs::Stat held, set.control().stat());
-  if (there && same_inode(*there, held)) return {};
-  return fail(Errc::locked, "the file set was removed meanwhile", ESTALE);
-}
-
 }  // namespace
 
 LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock& clock) {
@@ -187,7 +179,7 @@ Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockN
 Result<std::unique_ptr<WriterLock>> WriterLock::acquire(FileSet& set, LockNote note, std::chrono::seconds wait,
                                                         Clock& clock, const GoOn& go_on, const OnWait& on_wait) {
   NB_TRY_ASSIGN(auto file, take_writer_lock(set.control(), std::move(note), wait, clock, go_on, on_wait));
-  NB_TRY(check_in_place(set));
+  NB_TRY(set.check_in_place());
   NB_TRY(set.reload());
   return std::unique_ptr<WriterLock>(new WriterLock(std::move(file)));
 }
@@ -202,7 +194,7 @@ Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chron
     if (clock.steady() - begin >= wait) return fail(Errc::locked, "a commit is being applied");
     NB_TRY(pause(clock, go_on));
   }
-  NB_TRY(check_in_place(set));
+  NB_TRY(set.check_in_place());
   NB_TRY(set.reload());
   return std::unique_ptr<ReaderLock>(new ReaderLock(std::move(file)));
 }

@@ -33,7 +33,7 @@ struct Item {
   static constexpr auto k_type = MessageType::item;
   std::string change;  // rsync's 11 characters, or "*deleting"
   RelPath path;
-  std::string detail;  // " -> target" and the like
+  std::string detail;  // what follows the path: " -> target", "/" of a deleted directory
 };
 
 // What a person who watches may want to know; nothing went wrong.

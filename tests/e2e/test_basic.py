@@ -91,6 +91,7 @@ class Behaviour(Case):
         outcome = self.run_ok("push", "-n", "-i", f"{self.source}/", self.sink)
         self.assertIn("sub/c", "".join(items(outcome)), outcome.text)
         self.assertEqual(os.listdir(self.sink), [])
+        os.link(self.source / "a", self.source / "its-twin")
         self.run_ok("push", f"{self.source}/", self.sink)
         (self.source / "a").write_text("changed\n")
         (self.source / "sub/c").unlink()
@@ -148,16 +149,19 @@ class Behaviour(Case):
 
     def test_itemized_output(self) -> None:
         self._small()
+        (self.source / "sub/deep").mkdir()
         self.run_ok("push", f"{self.source}/", self.sink)
         (self.source / "a").write_text("a longer content\n")
         os.utime(self.source / "sub/c", ns=(10**18, 10**18))
         (self.source / "b.tmp").unlink()
+        shutil.rmtree(self.source / "sub/deep")
         (self.source / "new").write_text("new")
         os.symlink("a", self.source / "link")
         lines = items(self.run_ok("push", "-i", "--delete", f"{self.source}/", self.sink))
         text = "\n".join(lines)
         for start, name in ((">f.st...... a", "size and time"), (">f+++++++++ new", "a new file"),
-                            ("*deleting   b.tmp", "a deletion"), ("cL+++++++++ link -> a", "a symlink")):
+                            ("*deleting   b.tmp", "a deletion"),
+                            ("*deleting   sub/deep/", "a directory's"), ("cL+++++++++ link -> a", "a symlink")):
             self.assertIn(start.replace(">f", "<f") if start.replace(">f", "<f") in text else start, text, name)
         touched = [line for line in lines if line.endswith(" sub/c")]
         self.assertRegex("".join(touched), r"^[<>.]f\.\.t\.\.\.\.\.\. sub/c$")
@@ -384,7 +388,8 @@ class Behaviour(Case):
         self.sink.mkdir()
         self.run_ok("init", self.sink)
         self.assertEqual((self.sink / ".nbackup").stat().st_mode & 0o777, 0o700)
-        self.assertNotEqual(self.world.run("init", self.sink).code, 0)
+        again = self.run_code(opt.IO, "init", self.sink)
+        self.assertIn(b": a file set is there, and stays as it is: exists already", again.stderr, again.text)
         self._small()
         self.run_ok("push", f"{self.source}/", self.sink / "below")
         self.assertEqual(tree.control_files(self.sink), [os.fsencode(self.sink / ".nbackup")], "found by walking up")
@@ -409,6 +414,11 @@ class Behaviour(Case):
         self.assert_same_tree(before, pool)
         self.run_ok("pull", *options, "nbtest:set/", self.dir / "back")
         self.assert_same_tree(pool / "set", self.dir / "back")
+        for command in ("init", "recover"):
+            outcome = self.run_code(opt.UNSUPPORTED, command, *options, "nbtest:set")
+            self.assertIn(b"needs a key without a forced command", outcome.stderr, outcome.text)
+        nowhere = self.run_code(opt.PATH, "serve", "--root", self.dir / "nowhere")
+        self.assertIn(b"--root", nowhere.stderr, nowhere.text)
 
 
 class Started(Case):

@@ -304,10 +304,7 @@ class Delta(Case):
 
     def on_sharing_file_systems(self, work: Callable[[loopfs.LoopFs], None]) -> None:
         for kind in ("xfs", "btrfs"):
-            reason = loopfs.missing(kind)
-            if reason:
-                self.skipTest(reason)
-            with self.subTest(kind=kind), loopfs.LoopFs(self.dir, kind, 400, name=kind) as disk:
+            with self.subTest(kind=kind), loopfs.needed(self, self.dir, kind, 400) as disk:
                 work(disk)
 
     def test_sharing_file_systems(self) -> None:

@@ -463,6 +463,24 @@ class Together(Pushed):
         if (self.dir / "back").exists() and reader.process.returncode == 0:
             self.assert_same_tree(new, self.dir / "back", ignore_root=True)
 
+    def test_pull_that_meets_the_end_of_another(self) -> None:
+        """It has opened the directory of the other's set, and reads the records when they are gone."""
+        for opened in (1, 2):  # for its secret, and as the destination
+            with self.subTest(opened=opened):
+                back = self.dir / f"back{opened}"
+                options = self.world.carrier_options("fake")
+                pull = ["pull", *options, f"nbtest:{self.sink}/", str(back)]
+                first = self.world.spawn(*pull, failpoint="session.sink.locked=stop")
+                self.assertTrue(wait_stopped(first.process.pid))
+                second = self.world.spawn(*pull, failpoint=f"txn.open.control=stop@{opened}")
+                self.assertTrue(wait_stopped(second.process.pid))
+                os.kill(first.process.pid, signal.SIGCONT)
+                self.assertEqual(first.wait().code, 0)
+                os.kill(second.process.pid, signal.SIGCONT)
+                outcome = second.wait()
+                self.assertEqual(outcome.code, 0, outcome.text)
+                self.assert_same_tree(self.old, back, ignore_root=True)
+
     def test_commit_waits_for_readers(self) -> None:
         (self.source / "a").write_text("second content\n")
         server = self.world.server("session.source.scan=stop@2")

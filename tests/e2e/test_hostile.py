@@ -251,9 +251,20 @@ class Hostile(Case):
             if outcome.code not in (0, opt.PARTIAL, opt.VANISHED) and tree.compare(self.stage.judge.new, have,
                                                                                    ignore_root=True):
                 found += tree.compare(self.stage.judge.old, have, ignore_root=True)
+            if outcome.code in (0, opt.PARTIAL, opt.VANISHED):
+                found += self._unsound(arena)
             arena.reset()
             return report(found, outcome)
         return do
+
+    @staticmethod
+    def _unsound(arena: Arena) -> list[str]:
+        """What a run that says it has committed may not leave."""
+        found = tree.leftovers(arena.sink)
+        if (arena.sink / ".nbackup").exists():
+            checks = [arena.world.run(command, arena.sink) for command in ("recover", "scrub")]
+            found += [check.text for check in checks if check.code != 0]
+        return found
 
     def test_damage_and_disorder(self) -> None:
         """Legal or not, what comes out is an exit code and a whole tree."""
@@ -269,7 +280,9 @@ class Hostile(Case):
         for victim in VICTIMS:
             tape = self.tape(victim)
             rng = random.Random(f"flip-{victim}")
-            offsets = [0, 3, 5, 9, 16] + [rng.randrange(len(tape.stream)) for _ in range(150 if FULL else 8)]
+            # A client's goodbye that says to be longer is a connection that ends when all is done.
+            end = peer.boundaries(tape.stream)[-2] if victim.startswith("serve") else len(tape.stream)
+            offsets = [0, 3, 5, 9, 16] + [rng.randrange(end) for _ in range(150 if FULL else 8)]
             self.play_all([(f"{victim}: bit flipped at {at}", _flipped(tape.script, at)) for at in offsets],
                           self._survives(tape, (opt.PROTOCOL,)))
 

@@ -125,7 +125,9 @@ class Here(Looking):
 
     def test_ls_shows_metadata_as_they_were(self) -> None:
         for number in self.states:
-            for entry in events(self.run_ok("ls", "-R", "--json", self.pool, "--at", str(number))):
+            entries = events(self.run_ok("ls", "-R", "--json", self.pool, "--at", str(number)))
+            self.assertEqual(len(entries), len(self.paths(self.state(number))))
+            for entry in entries:
                 name = entry["path"].replace("\\012", "\n").encode("utf-8", "surrogateescape").replace(b"\\377", b"\xff")
                 info = os.lstat(os.path.join(os.fsencode(self.state(number)), name))
                 with self.subTest(generation=number, path=name):

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from support import loopfs, tree
-from support.gen import ACL_ACCESS, ACL_DEFAULT, acl
+from support.gen import ACL_ACCESS, ACL_DEFAULT, CAP_NET_RAW, acl
 from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case
 
 STAT_KEY = b"user.rsync.%stat"
@@ -48,9 +48,8 @@ def build(root: Path) -> None:
     os.setxattr(root / "attrs", ACL_ACCESS, acl(1000, 4))
     os.setxattr(root / "dir", ACL_DEFAULT, acl(1001, 7))
     os.setxattr(root / "dir", "user.on-directory", b"yes")
-    if shutil.which("setcap"):
-        (root / "capable").write_text("#!")
-        subprocess.run(["setcap", "cap_net_raw+ep", str(root / "capable")], check=True)
+    (root / "capable").write_text("#!")
+    os.setxattr(root / "capable", "security.capability", CAP_NET_RAW)
     with open(root / "holes", "wb") as out:
         out.seek(5 << 20)
         out.write(b"island")
@@ -110,18 +109,22 @@ class AsRoot(Case):
         for name, change in changes.items():
             with self.subTest(change=name):
                 change()
+                inodes = self.inodes()
                 self.run_ok("push", f"{self.source}/", self.sink)
                 self.assert_same_tree(self.source, self.sink, name, holes=True)
                 self.assert_clean(self.sink)
+                self.assertEqual(self.inodes(), inodes)
+
+    def inodes(self) -> dict[str, int]:
+        """Of the files that are there; what was made anew has another."""
+        return {name: (self.sink / name).stat().st_ino for name in ("plain", "attrs", "holes", "closed", "shared")}
 
     def test_metadata_of_a_hard_link_reaches_all_names(self) -> None:
         self.run_ok("push", f"{self.source}/", self.sink)
-        inode = os.lstat(self.sink / "plain").st_ino
         os.chmod(self.source / "plain", 0o611)
         self.run_ok("push", f"{self.source}/", self.sink)
         self.assert_same_tree(self.source, self.sink)
         self.assertEqual(os.lstat(self.sink / "plain").st_ino, os.lstat(self.sink / "dir/linked").st_ino)
-        del inode
 
     def test_content_below_a_closed_directory(self) -> None:
         self.run_ok("push", f"{self.source}/", self.sink)

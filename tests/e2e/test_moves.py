@@ -277,10 +277,7 @@ class Files(Moving):
     def test_shared_blocks(self) -> None:
         """Where the file system shares blocks a copy takes no room."""
         for kind in ("xfs", "btrfs"):
-            reason = loopfs.missing(kind)
-            if reason:
-                self.skipTest(reason)
-            with self.subTest(kind=kind), loopfs.LoopFs(self.dir, kind, 400, name=kind) as disk:
+            with self.subTest(kind=kind), loopfs.needed(self, self.dir, kind, 400) as disk:
                 self.sink = disk.mount / "set"
                 for name in os.listdir(self.source):
                     (self.source / name).unlink()

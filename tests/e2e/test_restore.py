@@ -72,7 +72,6 @@ class BesideCommit(Past):
         options = self.world.carrier_options("fake", self.world.server("session.reader.waits=stop"))
         restore = self.world.spawn("restore", *options, self.world.far(f"{self.pool}/", "fake"), self.out)
         pid = self.world.server_pid()
-        self.addCleanup(restore.kill, signal.SIGCONT)
         self.assertTrue(wait_stopped(pid))
         died = self.world.run("push", *self.world.carrier_options("fake", self.world.server("txn.apply.op=abort@9")),
                               f"{self.source}/", self.world.far(self.pool, "fake"))

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import time
 import unittest
@@ -16,12 +15,12 @@ from pathlib import Path
 from support import loopfs, tree
 from support import options as opt
 from support.crash import wait_stopped
+from support.gen import CAP_NET_RAW
 from support.generations import assert_exact, make_generations
 from support.rot import cut, flip
 from support.run import BINARY, Case, Outcome, clone
 
 BIG = 300_000
-CAP_NET_RAW = struct.pack("<5I", 0x0200_0001, 1 << 13, 0, 0, 0)  # permitted and effective
 
 
 class Scrubbed(Case):

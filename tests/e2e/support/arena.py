@@ -92,12 +92,13 @@ class Arena:
             assert victim.stdin and victim.stdout and victim.stderr
             to_victim = os.dup(victim.stdin.fileno())
             victim.stdin.close()
-            received = player.play(script, to_victim, victim.stdout.fileno())
             try:
+                received = player.play(script, to_victim, victim.stdout.fileno())
                 victim.wait(30)
             except subprocess.TimeoutExpired:
-                victim.kill()
                 raise AssertionError("serve hangs") from None
+            finally:
+                victim.kill()  # nothing where it has ended
             return Outcome(victim.returncode, received, _said(received) + victim.stderr.read(), argv)
 
 

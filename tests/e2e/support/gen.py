@@ -21,6 +21,7 @@ ODD_NAMES = (
 )
 YEAR_NS = 31_556_952 * 10**9
 ACL_ACCESS, ACL_DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
+CAP_NET_RAW = struct.pack("<5I", 0x0200_0001, 1 << 13, 0, 0, 0)  # security.capability: permitted and effective
 
 
 @dataclass
@@ -331,8 +332,23 @@ class Forest:
             self._link(path)
 
     def _attr(self, path: bytes) -> None:
-        if self.kinds.xattrs and not os.path.islink(path) and os.path.isdir(path):
+        """A file or directory gets, changes or loses an attribute or its ACL, and nothing else of it changes."""
+        info = os.lstat(path)
+        if not self.kinds.xattrs or not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
+            return
+        os.chmod(path, stat.S_IMODE(info.st_mode) | 0o600)
+        known = sorted(name for name in os.listxattr(path) if name.startswith("user."))
+        roll = self.rng.random()
+        if roll < 0.3 and known:
+            os.removexattr(path, self.rng.choice(known))
+        elif roll < 0.6 and self.kinds.acls:
+            if self._has_acl(path):
+                os.removexattr(path, ACL_ACCESS)
+            else:
+                os.setxattr(path, ACL_ACCESS, acl(self.rng.choice((1, 1000, 4000)), self.rng.randrange(8)))
+        else:
             os.setxattr(path, b"user.changed", self.rng.randbytes(8))
+        os.chmod(path, stat.S_IMODE(info.st_mode))
 
     CHANGES = (_add, _add, _remove, _rename, _edit, _edit, _edit, _touch, _chmod, _retype, _relink, _swap, _attr)
 

@@ -138,10 +138,17 @@ class Tmpfs:
         if bind is not None:
             _run("mount", "--bind", str(bind), str(mount))
             if options:
-                _run("mount", "-o", f"remount,bind,{options}", str(mount))
+                self._remount(options)
         else:
             extra = f",{options}" if options else ""
             _run("mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0755{extra}", "nbackup-test", str(mount))
+
+    def _remount(self, options: str) -> None:
+        try:
+            _run("mount", "-o", f"remount,bind,{options}", str(self.mount))
+        except RuntimeError:
+            self.close()  # whoever removes the test's directory would remove what is bound there
+            raise
 
     def close(self) -> None:
         unmount(self.mount)
@@ -174,11 +181,16 @@ def _run(*argv: str) -> str:
     return done.stdout
 
 
-def mounted_for(case: unittest.TestCase, work: Path, kind: str, size_mb: int) -> LoopFs:
-    """For the whole of a test, which is skipped where that cannot be."""
+def needed(case: unittest.TestCase, work: Path, kind: str, size_mb: int) -> LoopFs:
+    """The caller closes it. The test, or the subtest that this is in, is skipped where it cannot be had."""
     reason = missing(kind)
     if reason:
         case.skipTest(reason)
-    disk = LoopFs(work, kind, size_mb)
+    return LoopFs(work, kind, size_mb, name=kind)
+
+
+def mounted_for(case: unittest.TestCase, work: Path, kind: str, size_mb: int) -> LoopFs:
+    """For the whole of a test, which is skipped where that cannot be."""
+    disk = needed(case, work, kind, size_mb)
     case.addCleanup(disk.close)
     return disk

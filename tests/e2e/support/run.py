@@ -7,6 +7,7 @@ process, or `fake`: a stand-in for ssh (-e) that starts the remote command on th
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -131,9 +132,18 @@ class World:
         return self._sshd
 
     def close(self) -> None:
+        self._end_runs()
         if self._sshd:
             self._sshd.close()
         remove_tree(self.dir)
+
+    def _end_runs(self) -> None:
+        """What a failed test has left, stopped perhaps: all that has the environment of a run of this world."""
+        mark = f"TMPDIR={self.dir / 'scratch'}".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it ends, or is nobody's of ours
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
 
     def script(self, name: str, text: str) -> Path:
         path = self.dir / "bin" / name

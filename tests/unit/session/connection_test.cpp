@@ -51,10 +51,11 @@ TEST_CASE("a silent peer is a timeout, unless keep-alives come", "[session]") {
   auto [near2, far2] = make_pipe();
   Connection sender(*near2, {std::chrono::milliseconds(0), std::chrono::milliseconds(50)});
   sender.start_keep_alive();
-  Connection patient(*far2, {std::chrono::milliseconds(2000), std::chrono::milliseconds(0)});
+  constexpr std::chrono::milliseconds k_patience(2000);
+  Connection patient(*far2, {k_patience, std::chrono::milliseconds(0)});
   std::thread later([&] {
-    // Several keep-alives pass before the message does.
-    while (sender.sent_bytes() < 100) std::this_thread::yield();
+    // Without them the other side would have lost its patience long before the message comes.
+    std::this_thread::sleep_for(k_patience + k_patience / 2);
     static_cast<void>(sender.send(wire::Goodbye{}));
     static_cast<void>(sender.flush());
   });
@@ -168,6 +169,16 @@ TEST_CASE("sending goes on while nobody reads, up to a bound; all of it arrives"
     for (; sent < 50; ++sent) static_cast<void>(sender.send(data_at(0, block)) && sender.flush());
     sender.finish_sending();
   });
+  // Some seconds at most: without a bound they are all gone in a moment.
+  int seen = -1;
+  for (int quiet_rounds = 0; quiet_rounds < 20 && seen < 50; ++quiet_rounds) {
+    if (const int now = sent; now != seen) {
+      seen = now;
+      quiet_rounds = 0;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  CHECK(seen < 50);
   Connection receiver(*far, quiet());
   CHECK(receive_all_data(receiver).size() == 58);
   sending.join();

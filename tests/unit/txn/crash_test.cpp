@@ -147,6 +147,7 @@ TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][cra
   const std::uint64_t length = scenario.length();
   // Each of them makes the commit anew: not all kills unless much is to be tried.
   const std::uint64_t step = seeds() > 2 ? 1 : 3;
+  unsigned interrupted = 0;
   for (std::uint64_t n = 1; n <= length; n += step) {
     for (std::uint64_t m = 1;; ++m) {
       SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
@@ -156,6 +157,7 @@ TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][cra
       if (m == 1 && !needs_recovery(disk)) break;
       disk.die_at(disk.operations() + m);
       const bool finished = recover_at(disk.root()).has_value();
+      interrupted += finished ? 0 : 1;
       for (const CrashChoice& choice : {CrashChoice::lose_all(), CrashChoice::random(n * 1000 + m)}) {
         const std::string verdict = scenario.judge(disk.after_crash(choice), false);
         if (!verdict.empty()) FAIL("operation " << n << ", recovery operation " << m << ": " << verdict);
@@ -163,6 +165,7 @@ TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][cra
       if (finished) break;
     }
   }
+  CHECK(interrupted > 20);
 }
 
 // Recoveries interrupted at each of their operations.
@@ -182,6 +185,7 @@ void crash_recovery(const Scenario& scenario, const SimFileSystem& broken, std::
 TEST_CASE("a crash at any operation of a recovery is recovered from", "[txn][crash]") {
   const Scenario scenario(as_user());
   const std::uint64_t length = scenario.length();
+  unsigned recoveries = 0;
   for (std::uint64_t n = 1; n <= length; ++n) {
     SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
     disk.die_at(n);
@@ -189,8 +193,11 @@ TEST_CASE("a crash at any operation of a recovery is recovered from", "[txn][cra
     const SimFileSystem left = disk.after_crash(n % 2 == 0 ? CrashChoice::keep_all() : CrashChoice::random(n));
     const auto set = FileSet::open(left.root());
     REQUIRE(set);
-    if ((*set)->needs_recovery().value()) crash_recovery(scenario, left, n);
+    if (!(*set)->needs_recovery().value()) continue;
+    crash_recovery(scenario, left, n);
+    ++recoveries;
   }
+  CHECK(recoveries > 5);
 }
 
 // The target that cannot be changed appears after the commit point, so that the run has to go back.
