@@ -48,6 +48,8 @@ class ContentStore {
   ContentStore(const ContentStore&) = delete;
   ContentStore& operator=(const ContentStore&) = delete;
 
+  // Whether it keeps what it is given: false where there is none, or it had to be given up.
+  [[nodiscard]] bool usable() const { return m_store->usable(); }
   std::optional<Content> find(std::uint64_t inode);
   void put(std::uint64_t inode, const Content& content);
   // Every inode that has this content, in no order, as far as rows say.

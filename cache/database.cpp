@@ -103,6 +103,8 @@ void choose_journal(SQLite::Database& database, const Schema& schema) {
   database.exec(later ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
   database.exec(later ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   if (later) database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
+  // Or a long transaction would lock out readers as soon as it outgrew its cache, and not at its end.
+  if (!later) database.exec("PRAGMA cache_spill = OFF");
 }
 
 Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, const Schema& schema,
@@ -112,8 +114,8 @@ Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, con
   if (version < 0 || version > schema.version()) {
     return fail(Errc::unsupported, path + " was written by a newer nbackup (schema " + std::to_string(version) + ")");
   }
-  if (suspicion == Suspicion::damaged && database->execAndGet("PRAGMA quick_check(1)").getString() != "ok") {
-    throw SQLite::Exception("quick_check found damage", SQLITE_CORRUPT);
+  if (suspicion == Suspicion::damaged && database->execAndGet("PRAGMA integrity_check(1)").getString() != "ok") {
+    throw SQLite::Exception("integrity_check found damage", SQLITE_CORRUPT);
   }
   choose_journal(*database, schema);
   if (version < schema.version()) migrate(*database, schema);

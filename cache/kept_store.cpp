@@ -106,6 +106,7 @@ void KeptStore::begin_run() {
     m_batch.end(connection);
   });
   check_rows(Use::write);
+  m_false_alarms = m_store->false_alarms();
   // Its rows would go on holding for what this run replaces.
   m_wrote |= !m_store->usable();
 }
@@ -148,7 +149,8 @@ void KeptStore::remove_below(const RelPath& path) {
 
 Status KeptStore::flush() {
   m_batch.flush();
-  if (!m_wrote || m_store->usable()) return {};
+  const bool is_whole = m_store->usable() && m_store->false_alarms() == m_false_alarms;
+  if (!m_wrote || is_whole) return {};
   return fail(Errc::io, std::string(k_kept_name) + " of the file set cannot be written");
 }
 

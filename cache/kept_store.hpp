@@ -73,6 +73,7 @@ class KeptStore {
   std::int64_t m_present;  // generation
   Warn m_warn;
   bool m_wrote = false;
+  unsigned m_false_alarms = 0;  // when the run began
 };
 
 }  // namespace nb::cache

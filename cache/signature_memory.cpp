@@ -33,7 +33,10 @@ std::optional<std::int64_t> id_of(Connection& connection, const SignatureKey& ke
   bind_blob(find, 1, key.content.bytes);
   find.bind(2, to_signed(key.secret));
   if (!find.executeStep()) return std::nullopt;
-  return find.getColumn(0).getInt64();
+  const std::int64_t id = find.getColumn(0).getInt64();
+  // A transaction that begins while this is being read does not wait for a busy database.
+  find.reset();
+  return id;
 }
 
 Bytes owner_of(const SignatureKey& key) {

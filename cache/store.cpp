@@ -56,12 +56,18 @@ bool Store::usable() const {
   return m_connection != nullptr;
 }
 
+unsigned Store::false_alarms() const {
+  const std::lock_guard lock(m_mutex);
+  return m_false_alarms;
+}
+
 void Store::connect(Suspicion suspicion) {
   m_connection.reset();
   try {
     auto opened = open_database(m_path, *m_schema, suspicion);
     if (!opened) return give_up(opened.error().message());
     m_connection = std::make_unique<Connection>(std::move(opened->database));
+    if (suspicion == Suspicion::damaged && opened->set_aside.empty()) ++m_false_alarms;
     if (!opened->set_aside.empty()) {
       tell(std::string(m_texts->damage_is) + " " + m_path + " was damaged; it is kept as " + opened->set_aside +
            " and a new one was begun. " + m_texts->damage_costs);

@@ -58,6 +58,9 @@ class Store {
   // As people know it: a directory that was given by its descriptor ("/proc/self/fd/N") has its real path here.
   [[nodiscard]] std::string shown_path() const;
   [[nodiscard]] bool usable() const;
+  // How often the file seemed to be damaged and then was not, of which nobody is told: a transaction that was open then
+  // is lost.
+  [[nodiscard]] unsigned false_alarms() const;
 
   // Runs `work` on the database if there is one, dealing with every SQLite exception; once more, from its start, after
   // a damaged file was begun anew. A transaction that `work` leaves open stays open.
@@ -81,6 +84,7 @@ class Store {
   Warn m_warn;
   mutable std::mutex m_mutex;
   std::unique_ptr<Connection> m_connection;  // null: no memory
+  unsigned m_false_alarms = 0;
 };
 
 }  // namespace nb::cache

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // deploy: puts this nbackup, or another build of it, and nssh on a host that has no more than a login and a shell.
 // Asks what is there, tells what will be done, does it. What is there stays whole until the new is complete.
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <atomic>
@@ -81,6 +83,8 @@ Error does_not_run(const std::vector<std::string>& missing) {
   return {Errc::unsupported, 0, std::move(text)};
 }
 
+constexpr std::chrono::seconds k_first_answer{30};  // a login may be slow, even where nobody is asked for anything
+
 class Deployment {
  public:
   // `named`: the program that the user named, if any.
@@ -92,7 +96,8 @@ class Deployment {
 
   Status run() {
     NB_TRY_ASSIGN(const auto stream, open());
-    DeployDialogue dialogue(*stream, m_settings.timeout);
+    const bool may_ask = ::isatty(STDIN_FILENO) == 1;
+    DeployDialogue dialogue(*stream, m_settings.timeout, may_ask ? m_settings.timeout : k_first_answer);
     NB_TRY_ASSIGN(const auto lines, dialogue.facts());
     NB_TRY_ASSIGN(m_facts, parse_host_facts(lines));
     m_show_remote_lines = true;

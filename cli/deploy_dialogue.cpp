@@ -13,7 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds k_first_answer{30000};  // a login may be slow
 constexpr milliseconds k_end_limit{5000};
 constexpr std::size_t k_most_line_bytes = 16 << 10;
 constexpr std::size_t k_most_lines = 1000;
@@ -78,7 +77,7 @@ Error DeployDialogue::no_shell() {
 
 Status DeployDialogue::await_greeting() {
   for (std::size_t noise = 0; noise < k_most_lines; ++noise) {
-    NB_TRY_ASSIGN(const std::string line, read_line(k_first_answer));
+    NB_TRY_ASSIGN(const std::string line, read_line(m_first));
     if (line == k_deploy_greeting) return {};
     m_login_prints = true;
   }

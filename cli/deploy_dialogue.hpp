@@ -22,9 +22,10 @@ struct ProgramTrial {
 
 class DeployDialogue {
  public:
-  // `stream` outlives the dialogue; `inactivity` is how long an answer may take, apart from the first.
-  DeployDialogue(transport::ByteStream& stream, std::chrono::milliseconds inactivity)
-      : m_stream(stream), m_inactivity(inactivity) {}
+  // `stream` outlives the dialogue; `inactivity` is how long an answer may take, `first` how long the first one: until
+  // the login is done, for which an ssh program may ask its user for a password.
+  DeployDialogue(transport::ByteStream& stream, std::chrono::milliseconds inactivity, std::chrono::milliseconds first)
+      : m_stream(stream), m_inactivity(inactivity), m_first(first) {}
 
   // The lines that parse_host_facts() reads. Errc::unsupported where no shell answers.
   Result<std::vector<std::string>> facts();
@@ -49,6 +50,7 @@ class DeployDialogue {
 
   transport::ByteStream& m_stream;
   std::chrono::milliseconds m_inactivity;
+  std::chrono::milliseconds m_first;
   std::string m_unread;  // received, not yet returned
   bool m_login_prints = false;
 };

@@ -50,7 +50,8 @@ elif [ -e "$dir/nbackup" ]; then
   say target-version "$(version_of "$dir/nbackup")"
 fi
 # One that is this user's alone is none for the system.
-found=$(if [ "$1" = system ]; then PATH=$PATH:$dir; else PATH=$far_path; fi; command -v nbackup)
+found=$(if [ "$1" = system ]; then PATH=/usr/local/sbin:$dir:/usr/sbin:/usr/bin:/sbin:/bin; else PATH=$far_path; fi
+  command -v nbackup)
 if [ -n "$found" ]; then
   say found "$found"
   say found-version "$(version_of "$found")"

@@ -62,9 +62,13 @@ class Sampler {
         m_top(reader.below.join(job.path)),
         m_room(job.settings.limit_bytes),
         m_problems(output),
-        m_random(random),
-        m_manifest(open_manifest(reader.set(), output)) {
-    if (reader.set().control().stat_at("contents.db")) m_contents.emplace(reader.set(), warn_through(output));
+        m_random(random) {
+    // One of the two: they would have the manifest open twice, and closing a file takes all locks of a process on it.
+    if (reader.set().control().stat_at("contents.db")) {
+      m_contents.emplace(reader.set(), warn_through(output));
+    } else {
+      m_manifest = open_manifest(reader.set(), output);
+    }
     const ByteView secret = reader.set().secret().stored();
     m_sample.secret.assign(secret.begin(), secret.end());
   }

@@ -25,15 +25,16 @@ std::string_view host_of(std::string_view url) {
 
 }  // namespace
 
+// Whoever has the address can ping: no message shows it.
 Status check_ping_url(const std::string& url) {
   const std::size_t scheme_end = url.find(k_schemes_end);
   const std::string_view scheme = std::string_view(url).substr(0, scheme_end == std::string::npos ? 0 : scheme_end);
   const bool known = equals_ignoring_case(scheme, "http") || equals_ignoring_case(scheme, "https");
-  if (!known) return fail(Errc::usage, "'" + url + "' is no http:// or https:// address");
-  if (host_of(url).empty()) return fail(Errc::usage, "'" + url + "' names no host");
+  if (!known) return fail(Errc::usage, "it is no http:// or https:// address");
+  if (host_of(url).empty()) return fail(Errc::usage, "it names no host");
   for (const char each : url) {
     const auto byte = static_cast<unsigned char>(each);
-    if (byte <= ' ' || byte == 0x7F) return fail(Errc::usage, "'" + url + "' has a blank in it");
+    if (byte <= ' ' || byte == 0x7F) return fail(Errc::usage, "it has a blank in it");
   }
   return {};
 }

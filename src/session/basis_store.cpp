@@ -12,7 +12,7 @@ BasisStore::~BasisStore() = default;
 cache::Manifest& BasisStore::opened() {
   if (m_manifest) return *m_manifest;
   const auto path = m_set != nullptr ? m_set->control().kernel_path() : std::nullopt;
-  m_manifest = path ? cache::Manifest::open(*path, [this](const std::string& text) { m_reporter.notice(text); })
+  m_manifest = path ? cache::Manifest::open(*path, [&to = m_reporter](const std::string& text) { to.notice(text); })
                     : cache::Manifest::none();
   return *m_manifest;
 }

@@ -34,6 +34,12 @@ void Deletion::Judged::add_stays(Judged& below) {
   nested.insert(nested.end(), below.nested.begin(), below.nested.end());
   stray.insert(stray.end(), below.stray.begin(), below.stray.end());
   barred.insert(barred.end(), below.barred.begin(), below.barred.end());
+  unread.insert(unread.end(), below.unread.begin(), below.unread.end());
+}
+
+static Error unread_error(Error error, const RelPath& path) {
+  error.context = "delete " + path.str();
+  return error;
 }
 
 bool Deletion::is_protected(const Doomed& doomed) const {
@@ -95,16 +101,21 @@ Result<Deletion::Judged> Deletion::judge(const Doomed& doomed) {
       if (is_reserved_name(child.path.name())) judged.stray.push_back(child.path);
       continue;
     }
-    NB_TRY_ASSIGN(Judged below, judge(child));
-    judged.entries += below.entries;
-    judged.print += below.print;
-    judged.add_stays(below);
-    judged.whole &= below.whole;
-    if (below.whole) {
-      child.print = below.print;
+    Result<Judged> below = judge(child);
+    if (!below) {
+      judged.whole = false;
+      judged.unread.push_back(unread_error(std::move(below).error(), child.path));
+      continue;
+    }
+    judged.entries += below->entries;
+    judged.print += below->print;
+    judged.add_stays(*below);
+    judged.whole &= below->whole;
+    if (below->whole) {
+      child.print = below->print;
       parts.push_back(child);
     } else {
-      parts.insert(parts.end(), below.parts.begin(), below.parts.end());
+      parts.insert(parts.end(), below->parts.begin(), below->parts.end());
     }
   }
   if (judged.whole) {
@@ -122,6 +133,7 @@ void Deletion::tell(const Judged& judged) {
   for (const RelPath& path : judged.nested) {
     if (m_told.insert(path).second) m_reporter.advise(path.str() + "/ is a file set of its own and stays");
   }
+  for (const Error& error : judged.unread) m_reporter.problem(error);
   for (const RelPath& path : judged.barred) {
     m_reporter.problem({Errc::not_permitted, 0, "delete " + path.str() + "/: it belongs to another user"});
   }
@@ -137,10 +149,7 @@ void Deletion::tell(const Judged& judged) {
 Result<std::vector<Deletion::Doomed>> Deletion::plan(Doomed doomed, const Visit& visit) {
   auto judged = judge(doomed);
   if (!judged) {
-    // What cannot be looked into stays, and is named.
-    Error error = judged.error();
-    error.context = "delete " + doomed.path.str();
-    m_reporter.problem(error);
+    m_reporter.problem(unread_error(judged.error(), doomed.path));
     return std::vector<Doomed>{};
   }
   tell(*judged);

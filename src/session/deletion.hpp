@@ -49,6 +49,7 @@ class Deletion {
     std::vector<RelPath> nested;  // and for being a file set of its own
     std::vector<RelPath> stray;   // reserved names that belong to no file set, and stay with what holds them
     std::vector<RelPath> barred;  // somebody else's directories, which this user may not move
+    std::vector<Error> unread;    // what cannot be looked into
     void add_stays(Judged& below);
   };
   Result<Judged> judge(const Doomed& doomed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/file_walk.hpp"
 
+#include <cerrno>
 #include <vector>
 
 #include "txn/merge_lists.hpp"
@@ -44,11 +45,14 @@ class Walker {
     auto names = (*opened)->list();
     if (!names) return missed(path, names.error());
     const bool has_anchors = m_walk.tree == WalkedTree::kept && path.is_root();
+    bool all_fit = true;
     std::erase_if(*names, [&](const fs::NamedType& each) {
       const bool is_anchors = has_anchors && each.name == k_control_name;
       const bool fits = path.str().size() + 1 + each.name.size() <= k_max_path_bytes;
+      all_fit = all_fit && fits;
       return !fits || (is_reserved_name(each.name) && !is_anchors);
     });
+    if (!all_fit) NB_TRY(m_walk.unreadable(path, {Errc::unreadable, ENAMETOOLONG, ""}));
     m_open = std::move(*opened);
     m_levels.push_back({path, std::move(*names), 0});
     return {};

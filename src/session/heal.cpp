@@ -25,25 +25,28 @@ struct Remedy {
   };
   std::vector<HealPlace> places;
   std::vector<Block> blocks;  // none: the first place has all of it
+  bool is_written = false;    // it is there already
 };
 
 class Healer {
  public:
   enum class Mode : std::uint8_t { heals, dry };
 
-  Healer(txn::FileSet& set, const HealOptions& options, HealObserver& observer, Clock& clock)
+  Healer(txn::FileSet& set, const HealOptions& options, HealObserver& observer, Clock& clock, Mode mode)
       : m_set(set),
         m_options(options),
         m_observer(observer),
         m_clock(clock),
-        m_contents(set, [this](const std::string& text) { m_warnings.push_back(text); }),
+        m_mode(mode),
+        m_contents(
+            set, [this](const std::string& text) { m_warnings.push_back(text); }, missing(mode)),
         m_reader(m_contents.signer(), 0, clock, may_go_on) {}
 
-  Result<HealReport> run(Mode mode) {
+  Result<HealReport> run() {
     NB_TRY_ASSIGN(auto listed, txn::read_damage(m_set.control()));
     if (listed.empty()) return nothing_known();
-    NB_TRY_ASSIGN(m_files, txn::find_again(m_set, listed));
-    if (mode == Mode::heals) {
+    NB_TRY_ASSIGN(m_files, KnownDamage::find(m_set, listed));
+    if (m_mode == Mode::heals) {
       NB_TRY(m_contents.take_arrivals(m_clock.wall().time_since_epoch().count(), may_go_on));
       NB_TRY(txn::write_damage(m_set.control(), m_files));
     }
@@ -51,7 +54,7 @@ class Healer {
     const std::vector<txn::Damaged> files = m_files;
     for (const txn::Damaged& file : files) {
       if (!may_go_on()) return fail(Errc::interrupted, "");
-      NB_TRY(one(file, places, mode));
+      NB_TRY(one(file, places));
     }
     for (const std::string& text : m_warnings) NB_TRY(m_observer.on_notice(text));
     return m_report;
@@ -65,19 +68,24 @@ class Healer {
     return fail(Errc::usage, "no scrub has looked at this set yet; run nbackup scrub first");
   }
 
-  Status one(const txn::Damaged& file, HealPlaces& places, Mode mode) {
+  static KnownContents::Missing missing(Mode mode) {
+    return mode == Mode::dry ? KnownContents::Missing::stays : KnownContents::Missing::is_made;
+  }
+
+  Status one(const txn::Damaged& file, HealPlaces& places) {
     NB_TRY_ASSIGN(auto remedy, find_remedy(file, places));
     if (!remedy) {
       ++m_report.left;
       return m_observer.on_file(file, Healing::no_source, "");
     }
     const std::string& source = remedy->places.front().shown;
-    if (mode == Mode::dry) {
+    if (m_mode == Mode::dry) {
       ++m_report.healed;
       return m_observer.on_file(file, Healing::possible, source);
     }
     const Status healed = apply(file, *remedy);
-    if (!healed && healed.error().code == Errc::interrupted) return healed;
+    const Errc code = healed ? Errc::io : healed.error().code;
+    if (code == Errc::interrupted || code == Errc::readers_busy) return healed;
     ++(healed ? m_report.healed : m_report.left);
     if (healed) return m_observer.on_file(file, Healing::done, source);
     return m_observer.on_file(file, Healing::failed, healed.error().message());
@@ -86,15 +94,35 @@ class Healer {
   // --- Finding ------------------------------------------------------------------------------------------------------
 
   Result<std::optional<Remedy>> find_remedy(const txn::Damaged& file, HealPlaces& places) {
+    if (file.as_was) {
+      NB_TRY_ASSIGN(auto done, what_is_written(file));
+      if (done) return done;
+    }
     NB_TRY_ASSIGN(auto versions, places.of_path(file));
     NB_TRY_ASSIGN(auto remedy, whole(file, versions));
     if (!remedy) {
-      NB_TRY_ASSIGN(auto others, places.of_content(file, m_files));
+      auto others = places.of_content(file);
+      NB_TRY_ASSIGN(remedy, whole(file, others));
+    }
+    if (!remedy) {
+      NB_TRY_ASSIGN(auto others, places.anywhere(file, m_files));
       NB_TRY_ASSIGN(remedy, whole(file, others));
     }
     if (!remedy) {
       NB_TRY_ASSIGN(remedy, by_blocks(file, versions));
     }
+    return remedy;
+  }
+
+  // A heal that died may have had all but the metadata behind it.
+  Result<std::optional<Remedy>> what_is_written(const txn::Damaged& file) {
+    std::vector<HealPlace> itself;
+    const auto directory = directory_of(file);
+    auto opened = directory ? (*directory)->open_file(file.path.name(), fs::OpenMode::read)
+                            : tl::make_unexpected(directory.error());
+    if (opened) itself.push_back({std::move(*opened), "what an interrupted heal has written"});
+    NB_TRY_ASSIGN(auto remedy, whole(file, itself));
+    if (remedy) remedy->is_written = true;
     return remedy;
   }
 
@@ -163,9 +191,13 @@ class Healer {
     NB_TRY_ASSIGN(const fs::Metadata as_was, metadata_before(file, *node, before));
     NB_TRY_ASSIGN(const auto target, open_to_write(*directory, *node, before, file.path.name()));
     // Not before all that can end it without a byte written: as long as the mark stands, an edit counts as damage.
-    NB_TRY(mark(file, as_was));
+    if (Status marked = mark(file, as_was); !marked) {
+      static_cast<void>(node->set_mode(before.mode));  // which opening it may have changed
+      return marked;
+    }
     NB_FAILPOINT("session.heal.marked");
     Status done = write(file, remedy, *target);
+    if (done) done = failpoint("session.heal.reading_back");
     if (done) done = read_back(file, *target);
     const Status restored = restore(as_was, *target);
     NB_TRY(done);
@@ -218,6 +250,7 @@ class Healer {
   }
 
   Status write(const txn::Damaged& file, Remedy& remedy, fs::File& target) {
+    if (remedy.is_written) return target.sync();
     if (remedy.blocks.empty()) {
       NB_TRY(target.set_size(file.size));
       NB_TRY(copy(file, *remedy.places.front().file, target));
@@ -284,6 +317,7 @@ class Healer {
   const HealOptions& m_options;
   HealObserver& m_observer;
   Clock& m_clock;
+  const Mode m_mode;
   std::vector<std::string> m_warnings;
   KnownContents m_contents;
   DiskReader m_reader;
@@ -298,11 +332,11 @@ class Healer {
 Result<HealReport> heal(txn::FileSet& set, const txn::WriterLock&, const HealOptions& options, HealObserver& observer,
                         Clock& clock) {
   NB_TRY_ASSIGN(const auto lock, txn::take_scrub_lock(set));
-  return Healer(set, options, observer, clock).run(Healer::Mode::heals);
+  return Healer(set, options, observer, clock, Healer::Mode::heals).run();
 }
 
 Result<HealReport> heal_dry(txn::FileSet& set, const HealOptions& options, HealObserver& observer, Clock& clock) {
-  return Healer(set, options, observer, clock).run(Healer::Mode::dry);
+  return Healer(set, options, observer, clock, Healer::Mode::dry).run();
 }
 
 }  // namespace nb::session

@@ -57,15 +57,18 @@ Result<std::vector<HealPlace>> HealPlaces::of_path(const txn::Damaged& file) {
   return places;
 }
 
-Result<std::vector<HealPlace>> HealPlaces::of_content(const txn::Damaged& file, const std::vector<txn::Damaged>& all) {
+std::vector<HealPlace> HealPlaces::of_content(const txn::Damaged& file) {
   std::vector<HealPlace> places;
-  if (m_contents.manifest() != nullptr) {
-    for (const RelPath& path : m_contents.manifest()->find_by_content(file.digest, file.size)) {
-      add(places, {std::nullopt, path}, file);
-    }
+  if (m_contents.manifest() == nullptr) return places;
+  for (const RelPath& path : m_contents.manifest()->find_by_content(file.digest, file.size)) {
+    add(places, {std::nullopt, path}, file);
   }
-  if (!places.empty()) return places;
+  return places;
+}
+
+Result<std::vector<HealPlace>> HealPlaces::anywhere(const txn::Damaged& file, const std::vector<txn::Damaged>& all) {
   NB_TRY(search(all));
+  std::vector<HealPlace> places;
   const auto [begin, end] = m_by_content.equal_range(file.digest);
   for (auto it = begin; it != end; ++it) add(places, it->second, file);
   return places;

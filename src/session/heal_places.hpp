@@ -25,9 +25,11 @@ class HealPlaces {
 
   // What has the same path elsewhere: versions of it, of any size.
   Result<std::vector<HealPlace>> of_path(const txn::Damaged& file);
-  // What is remembered to have the same content, under whatever name. `all` are the files for which that is looked for,
-  // which takes a walk through the whole set, once.
-  Result<std::vector<HealPlace>> of_content(const txn::Damaged& file, const std::vector<txn::Damaged>& all);
+  // Live files that the manifest says to have the same content.
+  std::vector<HealPlace> of_content(const txn::Damaged& file);
+  // What else in the set is remembered to have it. `all` are the files for which that is looked for, which takes a walk
+  // through the whole set, once.
+  Result<std::vector<HealPlace>> anywhere(const txn::Damaged& file, const std::vector<txn::Damaged>& all);
 
  private:
   HealPlaces(txn::FileSet& set, KnownContents& contents) : m_set(set), m_contents(contents) {}

@@ -10,14 +10,15 @@
 
 namespace nb::session {
 
-KnownContents::KnownContents(txn::FileSet& set, Warn warn)
+KnownContents::KnownContents(txn::FileSet& set, Warn warn, Missing missing)
     : m_set(set),
       m_knows_inodes(txn::knows_inodes(set.control())),
       m_signer(set.secret()),
       m_store(cache::ContentStore::none()) {
   const auto path = set.control().kernel_path();
   if (!path) return;
-  m_store = cache::ContentStore::open(*path, warn);
+  const bool is_there = set.control().stat_at(cache::k_contents_name).has_value();
+  if (is_there || missing == Missing::is_made) m_store = cache::ContentStore::open(*path, warn);
   // Nothing is asked of one that would be empty.
   if (set.control().stat_at("manifest.db")) m_manifest = cache::Manifest::open(*path, std::move(warn));
 }
@@ -31,12 +32,18 @@ class KnownContents::Takeover {
     return Takeover(contents, history.numbers(), std::move(directory));
   }
 
-  Status take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
-    return txn::for_each_arrival(m_contents.m_set.control(), generation,
-                                 [&](const txn::StagedRecord& record) -> Status {
-                                   if (go_on && !go_on()) return fail(Errc::interrupted, "");
-                                   return take(record, generation, now_ns);
-                                 });
+  // Whether each has been looked for. What cannot be looked at now, on a failing disk or for want of permission, may be
+  // another time.
+  Result<bool> take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
+    bool all = true;
+    const Status read =
+        txn::for_each_arrival(m_contents.m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
+          if (go_on && !go_on()) return fail(Errc::interrupted, "");
+          all = take(record, generation, now_ns) && all;
+          return {};
+        });
+    if (!read && read.error().code == Errc::interrupted) return tl::make_unexpected(read.error());
+    return all && read;
   }
 
  private:
@@ -67,7 +74,9 @@ class KnownContents::Takeover {
   // Of one path there may be many contents of one mtime, in history and in what a run that died has left in its log.
   static bool is(const fs::Stat& stat, const txn::StagedRecord& record) {
     const bool is_born_then = fs::is_known_birth(record.born) && stat.born == record.born;
-    return stat.type == fs::FileType::regular && stat.inode == record.inode && is_born_then;
+    // A run that died had not set the time.
+    const bool is_set = record.slot != txn::k_no_slot || stat.mtime == record.mtime;
+    return stat.type == fs::FileType::regular && stat.inode == record.inode && is_born_then && is_set;
   }
 
   // With the size and mtime that it came with: expect() tells what it means if it has others now.
@@ -89,9 +98,12 @@ Status KnownContents::take_arrivals(std::int64_t now_ns, const GoOn& go_on) {
   if (lists.empty()) return {};
   NB_TRY_ASSIGN(Takeover takeover, Takeover::begin(*this));
   for (const std::uint64_t generation : lists) {
-    if (m_knows_inodes) NB_TRY(takeover.take_all(generation, now_ns, go_on));
+    bool all = true;
+    if (m_knows_inodes) {
+      NB_TRY_ASSIGN(all, takeover.take_all(generation, now_ns, go_on));
+    }
     m_store->flush();
-    NB_TRY(txn::drop_arrivals(m_set.control(), generation));
+    if (all && m_store->usable()) NB_TRY(txn::drop_arrivals(m_set.control(), generation));
   }
   return {};
 }

@@ -143,6 +143,7 @@ Result<SourceSetup> set_up_past_source(const std::vector<std::string>& sources, 
   txn::FileSet& set = *held.sets.front();
   NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));
   NB_TRY_ASSIGN(const std::uint64_t generation, generation_at(set, history, at));
+  if (generation != set.head().generation) held.damage.look_at_the_past();
   PastSources past(set, paths.front().root_path, generation);
   NB_TRY(past.open_root());
   for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -57,7 +57,7 @@ class Scrub {
     if (!known && known.error().code != Errc::bad_set) return tl::make_unexpected(known.error());
     if (!known) NB_TRY(m_observer.on_notice("the list of damaged files is damaged itself and is made anew"));
     m_damage_changed = !known;
-    NB_TRY_ASSIGN(const auto listed, txn::find_again(m_set, known.value_or(std::vector<txn::Damaged>())));
+    NB_TRY_ASSIGN(const auto listed, KnownDamage::find(m_set, known.value_or(std::vector<txn::Damaged>())));
     for (const txn::Damaged& each : listed) m_damage.emplace(each.inode, each);
     m_damage_changed = m_damage_changed || listed.size() != known->size();
     m_since_ns = now_ns();
@@ -85,6 +85,7 @@ class Scrub {
       m_before = trees_now();
       NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }
+    m_is_begun = true;
     m_way = Way::to_end;
     const std::optional<std::uint64_t> first = m_record.present->place.generation;
     if (!first) NB_TRY(read_tree(std::nullopt, m_set.root()));
@@ -193,6 +194,10 @@ class Scrub {
     } else if (!fits) {
       ++counts().unknown;
     }
+    const auto listed = m_damage.find(read.stat.inode);
+    // Its content is sound, its time and attributes are not back yet: only the list has them.
+    const bool is_half_healed = fits && listed != m_damage.end() && listed->second.as_was.has_value();
+    if (is_half_healed) return add_damage(txn::Damaged(listed->second), "healed but for its time and attributes");
     m_damage_changed = m_damage.erase(read.stat.inode) > 0 || m_damage_changed;
     m_contents.note(read.place, read.stat, digest, pass().began_ns);
     return {};
@@ -306,8 +311,9 @@ class Scrub {
       NB_TRY(txn::write_damage(m_set.control(), files));
       m_damage_changed = false;
     }
-    if (m_record.present) pass().ended_ns = now_ns();
     NB_FAILPOINT("session.scrub.listed");
+    if (!m_is_begun) return {};
+    if (m_record.present) pass().ended_ns = now_ns();
     return txn::write_scrub_record(m_set, m_record);
   }
 
@@ -328,6 +334,7 @@ class Scrub {
   std::map<std::uint64_t, txn::Damaged> m_damage;  // by inode
   std::set<std::uint64_t> m_found;                 // damaged inodes that this run has read
   bool m_damage_changed = false;
+  bool m_is_begun = false;  // the records have been checked: whoever takes the pass up need not do it again
 };
 
 }  // namespace

@@ -82,6 +82,12 @@ Sink::Sink(Connection& connection, SinkTarget target, SinkOptions options, Repor
 
 RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(path); }
 
+// Below the set's root, as the journal has it; the source has checked its own part alone.
+bool Sink::is_too_long(const RelPath& path) const {
+  const std::size_t base = m_target.base.str().size();
+  return commits() && base != 0 && base + 1 + path.str().size() > k_max_path_bytes;
+}
+
 void Sink::item(std::string change, const RelPath& path, std::string detail) {
   if (m_options.mode == SinkMode::verify) differs();
   if (has(wire::k_flag_itemize)) m_reporter.item({std::move(change), path, std::move(detail)});

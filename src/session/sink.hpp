@@ -143,9 +143,12 @@ class Sink {
   Status on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared);
   Status on_present(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& present);
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
+  Status log_time(const wire::Entry& entry, const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   void remember_content(const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
+  Result<std::optional<fs::Stat>> unread(const SinkDirectory& directory, const std::string& name);
+  Status replace_unread(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat& stat);
   Result<bool> is_hidden(const SinkDirectory& directory, const std::string& name);
   Status refuse_hidden(const SinkDirectory& directory, const wire::Entry& entry, bool shared);
   bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;
@@ -259,6 +262,7 @@ class Sink {
   [[nodiscard]] scan::Compare compares() const;
   scan::ListerOptions lister_options(Clock& clock);
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
+  [[nodiscard]] bool is_too_long(const RelPath& path) const;
   [[nodiscard]] bool commits() const { return m_options.mode == SinkMode::commit; }
   [[nodiscard]] bool has(wire::OpenFlag flag) const { return (m_options.flags & flag) != 0; }
 

@@ -3,6 +3,7 @@
 #include "session/sink.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/failpoint.hpp"
 #include "session/interrupt.hpp"
@@ -130,6 +131,8 @@ Status Sink::check_listed(const std::string& name) {
 Status Sink::locate(const wire::DirectoryMessage& message, SinkDirectory& directory) {
   if (message.id == 0) return locate_root(directory);
   const Location& parent = m_ancestors.back().location;
+  const bool has_place = parent.where == Where::live || parent.where == Where::staged;
+  if (has_place && is_too_long(directory.path)) return give_up(directory, {Errc::unreadable, ENAMETOOLONG, ""});
   switch (parent.where) {
     case Where::live: return locate_live(directory);
     case Where::staged: return locate_in_tree(directory);

@@ -3,6 +3,7 @@
 #include "session/sink.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "fs/metadata.hpp"
 
@@ -102,6 +103,9 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
     NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
     if (other && is_reserved_name(*other)) return std::nullopt;
     NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
+    if (one && one->entries.empty()) {
+      for (const Error& error : one->problems) m_reporter.problem(error);
+    }
     if (!one || one->entries.empty()) return std::nullopt;
     spoil_damaged(*one);
     ++m_live_entries;
@@ -127,6 +131,11 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   if (directory.location.where == Where::skipped) return drop_entry(directory, entry, shared);
   if (m_target.new_name && directory.path.is_root()) entry.name = *m_target.new_name;
   NB_TRY_ASSIGN(auto here, present(directory, entry.name));
+  const RelPath path = directory.path.child(entry.name);
+  if (is_too_long(path) && entry.type != fs::FileType::directory) {
+    NB_TRY(per_file(fail(Errc::unreadable, "", ENAMETOOLONG), path));
+    return drop_entry(directory, entry, shared);
+  }
   Status done;
   if (entry.type == fs::FileType::directory) {
     // It is announced on its own; but where it is new here, this directory changes.
@@ -134,7 +143,10 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
     if (!here || here->stat.type != fs::FileType::directory) directory.touched = true;
   } else if (!here) {
     NB_TRY_ASSIGN(const bool hidden, is_hidden(directory, entry.name));
-    done = hidden ? refuse_hidden(directory, entry, shared) : on_new(directory, entry, shared);
+    NB_TRY_ASSIGN(const auto unknown, hidden ? std::optional<fs::Stat>() : unread(directory, entry.name));
+    done = hidden    ? refuse_hidden(directory, entry, shared)
+           : unknown ? replace_unread(directory, entry, shared, *unknown)
+                     : on_new(directory, entry, shared);
   } else {
     done = on_present(directory, entry, shared, *here);
   }
@@ -164,6 +176,30 @@ Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool
   ++m_riding;
   m_expected.emplace(key, std::move(file));
   return {};
+}
+
+// A live file that is there and could not be looked at, which has been told.
+Result<std::optional<fs::Stat>> Sink::unread(const SinkDirectory& directory, const std::string& name) {
+  const bool may_be = directory.location.where == Where::live && (!directory.present || directory.present->partial);
+  if (!may_be) return std::nullopt;
+  NB_TRY_ASSIGN(const fs::Directory* const dir, live(directory.path));
+  if (m_names->may_fold(*dir)) return std::nullopt;
+  const auto stat = dir->stat_at(name);
+  const bool is_file = stat && stat->type == fs::FileType::regular;
+  return is_file ? std::optional(*stat) : std::nullopt;
+}
+
+// Taken for a new one it would be somebody's who made it meanwhile, and earlier generations would not have it.
+Status Sink::replace_unread(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat& stat) {
+  ++m_result.files_changed;
+  Difference d;
+  d.content = true;
+  const RelPath path = directory.path.child(entry.name);
+  const bool transfers = entry.type == fs::FileType::regular && !entry.link_to;
+  item(entry.type == stat.type ? item_changed(entry.type, m_options.direction, d, transfers)
+                               : item_new(entry.type, m_options.direction, entry.link_to.has_value()),
+       path, link_detail(entry));
+  return stage(directory, entry, shared, &stat);
 }
 
 // Whether something is here under that name that the rules exclude, as a directory where the source has a file.
@@ -235,11 +271,26 @@ Status Sink::on_metadata(SinkDirectory& directory, const wire::Entry& entry, con
   NB_TRY_ASSIGN(fs::Xattrs xattrs, dir->xattrs_at(entry.name));
   NB_TRY_ASSIGN(fs::Metadata literal, m_stager->literal_for(entry.type, entry.meta, path.str()));
   remember_content(path, here.stat, literal.mtime);
+  NB_TRY(log_time(entry, path, here.stat, literal.mtime));
   return m_target.transaction->add(
       txn::SetMetadata{set_path(path),
                        txn::ident_of(here.stat),
                        {here.stat.mode, here.stat.owner, here.stat.mtime, std::move(xattrs)},
                        std::move(literal)});
+}
+
+// A scrub that finds a file under another mtime than it has known takes that for somebody's edit.
+Status Sink::log_time(const wire::Entry& entry, const RelPath& path, const fs::Stat& now, fs::Timestamp mtime) {
+  if (!entry.content || mtime == now.mtime) return {};
+  txn::StagedRecord record;
+  record.path = set_path(path);
+  record.slot = txn::k_no_slot;
+  record.size = now.size;
+  record.mtime = mtime;
+  record.digest = *entry.content;
+  record.inode = now.inode;
+  record.born = now.born;
+  return m_target.transaction->log_staged(record);
 }
 
 // Its ctime will be another one, its content will not.
@@ -253,8 +304,8 @@ void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timest
   m_bases->stage(set_path(path), ident, now.size, *digest);
 }
 
-// A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay for
-// what is in it loses the rest with --delete, as with rsync.
+// A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay
+// for what is in it loses the rest with --delete, as with rsync.
 Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                const PresentEntry& here) {
   const RelPath path = directory.path.child(entry.name);

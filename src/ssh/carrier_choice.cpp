@@ -130,6 +130,38 @@ EffectiveConfig settings_from(const EffectiveConfig& host, const std::vector<std
   return settings;
 }
 
+constexpr std::size_t k_max_line_bytes = 8000;  // libssh reads a little more at once
+
+struct KeyForm {
+  std::string_view type;
+  std::string_view begin;  // of the key in base64: the type once more
+};
+constexpr std::array k_key_forms{
+    KeyForm{"ssh-ed25519", "AAAAC3NzaC1lZDI1NTE5"},
+    KeyForm{"ssh-rsa", "AAAAB3NzaC1yc2E"},
+    KeyForm{"ecdsa-sha2-nistp256", "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY"},
+    KeyForm{"ecdsa-sha2-nistp384", "AAAAE2VjZHNhLXNoYTItbmlzdHAzODQ"},
+    KeyForm{"ecdsa-sha2-nistp521", "AAAAE2VjZHNhLXNoYTItbmlzdHA1MjE"},
+};
+
+// A line of known_hosts without anything that libssh and ssh could differ about.
+bool is_plain_line(std::string_view raw) {
+  if (raw.find_first_of("\t\r") != std::string_view::npos) return false;
+  const Pair type = cut_word(cut_word(trim(raw), k_blanks).rest, k_blanks);
+  const std::string_view key = cut_word(type.rest, k_blanks).first;
+  const bool is_base64 = key.size() % 4 == 0 &&
+                         key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") ==
+                             std::string_view::npos;
+  return is_base64 && std::any_of(k_key_forms.begin(), k_key_forms.end(), [&](const KeyForm& form) {
+           return type.first == form.type && key.starts_with(form.begin);
+         });
+}
+
+std::string known_hosts_name(std::string_view name, std::uint16_t port) {
+  const std::string text(name);
+  return port == 22 ? text : "[" + text + "]:" + std::to_string(port);
+}
+
 // sshd(8), SSH_KNOWN_HOSTS FILE FORMAT. A hashed name is taken to match.
 bool patterns_match(std::string_view patterns, const std::string& name) {
   return patterns.starts_with('|') || matches_any(split(patterns, ','), name);
@@ -214,13 +246,28 @@ std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::s
 
 std::optional<std::string> marker_for_host(std::string_view known_hosts_text, std::string_view name,
                                            std::uint16_t port) {
-  std::string wanted(name);
-  if (port != 22) wanted = "[" + wanted + "]:" + std::to_string(port);
+  const std::string wanted = known_hosts_name(name, port);
   for (const std::string_view raw : split(known_hosts_text, '\n')) {
     const std::string_view line = trim(raw);
     if (!line.starts_with('@')) continue;
     const Pair marker = cut_word(line, k_blanks);
     if (patterns_match(cut_word(marker.rest, k_blanks).first, wanted)) return std::string(marker.first);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> odd_line_for_host(std::string_view known_hosts_text, std::string_view name,
+                                             std::uint16_t port) {
+  const std::string wanted = known_hosts_name(name, port);
+  std::size_t number = 0;
+  for (const std::string_view raw : split(known_hosts_text, '\n')) {
+    ++number;
+    if (raw.size() > k_max_line_bytes) return number;
+    const std::string_view line = trim(raw);
+    if (line.empty() || line.front() == '#' || line.front() == '@') continue;
+    const std::string_view patterns = cut_word(line, k_blanks).first;
+    const bool is_negated = patterns.find('!') != std::string_view::npos;
+    if (is_negated || (patterns_match(patterns, wanted) && !is_plain_line(raw))) return number;
   }
   return std::nullopt;
 }

@@ -55,6 +55,12 @@ std::vector<std::string> known_hosts_files(const EffectiveConfig& config, std::s
 std::optional<std::string> marker_for_host(std::string_view known_hosts_text, std::string_view name,
                                            std::uint16_t port);
 
+// The number, from 1, of the first line that may concern this host and that libssh may read other than ssh does; nothing
+// where there is none. libssh gives up a whole file at a line that it cannot read, and calls the host unknown then
+// (another type of key, tabs, a damaged key, more than 8 KB); and it passes over the `!` of a pattern.
+std::optional<std::size_t> odd_line_for_host(std::string_view known_hosts_text, std::string_view name,
+                                             std::uint16_t port);
+
 // Whether a line calls this key `@revoked`, for whichever host.
 bool is_revoked(std::string_view known_hosts_text, std::string_view key_base64);
 

@@ -118,11 +118,30 @@ Status refuse_revoked(ssh_session session, const LibsshOptions& options, const H
   return {};
 }
 
+// The same of lines that it reads otherwise than ssh: what it says of the host is worth nothing then.
+Status refuse_odd_lines(ssh_session session, const LibsshOptions& options) {
+  unsigned int port = 22;
+  const auto name = file_option(session, SSH_OPTIONS_HOST);
+  if (!name || ssh_options_get_port(session, &port) != SSH_OK) return {};
+  for (const ssh_options_e option : {SSH_OPTIONS_KNOWNHOSTS, SSH_OPTIONS_GLOBAL_KNOWNHOSTS}) {
+    const auto file = file_option(session, option);
+    const auto text = file ? read_file_prefix(*file, k_max_known_hosts_bytes) : std::nullopt;
+    const auto line =
+        text ? ssh::odd_line_for_host(*text, *name, static_cast<std::uint16_t>(port)) : std::optional<std::size_t>();
+    if (!line) continue;
+    return fail(Errc::host_key, host_and_port(session, options) + ": line " + std::to_string(*line) + " of " + *file +
+                                    " can be read by an ssh program alone, and there is none; remove that line, or "
+                                    "install ssh");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptions& options) {
   NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
   NB_TRY(refuse_revoked(session, options, key));
+  NB_TRY(refuse_odd_lines(session, options));
   switch (ssh_session_is_known_server(session)) {
     case SSH_KNOWN_HOSTS_OK: return ssh::HostKeyTrust::verified;
     case SSH_KNOWN_HOSTS_UNKNOWN:

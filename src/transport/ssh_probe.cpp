@@ -2,7 +2,9 @@
 // Versions: RFC 4253 section 4.2; packets before any key exchange: section 6, without a MAC.
 #include "transport/ssh_probe.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -18,7 +20,9 @@ constexpr std::size_t k_packet_head_bytes = 5;
 
 class Reader {
  public:
-  Reader(ByteStream& stream, std::chrono::milliseconds limit) : m_stream(stream), m_limit(limit) {}
+  // `limit` is for all of it: a server may send a byte now and then. 0: none.
+  Reader(ByteStream& stream, std::chrono::milliseconds limit)
+      : m_stream(stream), m_limit(limit), m_end(std::chrono::steady_clock::now() + limit) {}
 
   // Byte by byte: what follows the line belongs to the next message, and there is little of it.
   Result<std::string> line() {
@@ -37,7 +41,7 @@ class Reader {
 
   Status fill(std::span<std::byte> out) {
     while (!out.empty()) {
-      NB_TRY_ASSIGN(const std::size_t count, m_stream.read(out, m_limit));
+      NB_TRY_ASSIGN(const std::size_t count, m_stream.read(out, left()));
       if (count == 0) return fail(Errc::connection_lost, "the server closed the connection before it said what it is");
       out = out.subspan(count);
     }
@@ -45,8 +49,16 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] std::chrono::milliseconds left() const {
+    using std::chrono::milliseconds;
+    if (m_limit == milliseconds(0)) return m_limit;
+    const auto left = std::chrono::duration_cast<milliseconds>(m_end - std::chrono::steady_clock::now());
+    return std::max(left, milliseconds(1));
+  }
+
   ByteStream& m_stream;
   std::chrono::milliseconds m_limit;
+  std::chrono::steady_clock::time_point m_end;
 };
 
 Result<std::string> read_version(Reader& in) {

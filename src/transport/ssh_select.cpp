@@ -76,6 +76,8 @@ std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
     if (!text) continue;
     const auto marker = ssh::marker_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
     if (marker) return *marker + " in " + file;
+    const auto line = ssh::odd_line_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
+    if (line) return "line " + std::to_string(*line) + " in " + file;
   }
   return std::nullopt;
 }

@@ -127,9 +127,13 @@ std::optional<Damaged> found_again(const Damaged& file, LiveTree& live, KeptTree
 bool knows_inodes(const fs::Node& near) { return near.file_system_identity().has_value(); }
 
 bool Damaged::is(const fs::Stat& stat) const {
+  return is_in_the_past(stat) && (is_being_healed || stat.mtime == mtime);
+}
+
+bool Damaged::is_in_the_past(const fs::Stat& stat) const {
   if (stat.type != fs::FileType::regular || stat.inode != inode) return false;
   if (fs::is_known_birth(born) && stat.born != born) return false;
-  return is_being_healed || (stat.size == found_bytes && stat.mtime == mtime);
+  return is_being_healed || stat.size == found_bytes;
 }
 
 Bytes encode(const Damaged& file) {

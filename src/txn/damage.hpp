@@ -35,6 +35,8 @@ struct Damaged {
 
   // Whether `stat` is of the file as it was found.
   [[nodiscard]] bool is(const fs::Stat& stat) const;
+  // The same where `stat` has the mtime that an earlier generation shows.
+  [[nodiscard]] bool is_in_the_past(const fs::Stat& stat) const;
 };
 
 // Whether an inode number and a birth name one file for good in the file system of `near`. Not where stat data promise

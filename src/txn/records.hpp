@@ -128,11 +128,14 @@ struct JournalHeader {
   RunAccount account;
 };
 
+// A live file, of which the time alone is set: nothing is staged.
+inline constexpr std::uint64_t k_no_slot = 0;
+
 // One line of the stage's log: resume data.
 struct StagedRecord {
-  RelPath path;            // below the set's root
-  std::uint64_t slot = 0;  // of the file, or of the tree that holds it
-  bool is_tree = false;    // a new directory staged whole under new/<slot>
+  RelPath path;                    // below the set's root
+  std::uint64_t slot = k_no_slot;  // of the file, or of the tree that holds it
+  bool is_tree = false;            // a new directory staged whole under new/<slot>
   std::uint64_t size = 0;
   fs::Timestamp mtime;  // of the source as staged
   hash::Digest digest;

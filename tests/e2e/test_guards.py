@@ -14,7 +14,7 @@ from pathlib import Path
 from support import loopfs, options as opt, tree
 from support.crash import own_by_plain_user, wait_gone, wait_stopped
 from support.gen import make_tree
-from support.run import BINARY, PLAIN_USER, Case, Running, remove_tree
+from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running, remove_tree
 
 
 class Pushed(Case):
@@ -462,6 +462,43 @@ class Together(Pushed):
                 self.fail("verify saw a half-applied commit as equal")
         if (self.dir / "back").exists() and reader.process.returncode == 0:
             self.assert_same_tree(new, self.dir / "back", ignore_root=True)
+
+    def test_what_cannot_be_looked_at_is_replaced_and_kept(self) -> None:
+        """A file in the set that its owner may not read: nobody else has made it."""
+        self.need_root()
+        pool = self.dir / "theirs"
+        pool.mkdir()
+        os.chown(pool, PLAIN_UID, PLAIN_GID)
+        for name in ("cache", "scratch"):
+            os.chmod(self.dir / name, 0o777)
+        self.run_ok("push", f"{self.source}/", pool, user=PLAIN_USER)
+        for sources, number in (([self.source / "a", self.source / "b"], 2), ([f"{self.source}/"], 3)):
+            with self.subTest(sources=sources):
+                os.chmod(pool / "a", 0)
+                (self.source / "a").write_text(f"content {number} of a\n")
+                outcome = self.run_code(opt.PARTIAL, "push", "-c", *sources, pool, user=PLAIN_USER)
+                self.assertIn(b"a: Permission denied", outcome.stderr, outcome.text)
+                self.assertEqual((pool / "a").read_text(), f"content {number} of a\n")
+                self.assertFalse((pool / ".nbackup/conflict").exists())
+                listed = self.run_code(opt.PARTIAL, "ls", "--at", str(number - 1), pool, user=PLAIN_USER)
+                self.assertIn(b"read a: Permission denied", listed.stderr, "told, not passed over")
+                os.chmod(pool / f".nbackup/history/{number}/files/a", 0o600)
+                listed = self.run_ok("ls", "--at", str(number - 1), pool, user=PLAIN_USER)
+                self.assertIn(b"a\n", listed.stdout)
+
+    def test_paths_that_are_too_long_below_the_root_of_the_set(self) -> None:
+        self.run_ok("init", self.dir / "pool")
+        below = self.dir / "pool" / ("p" * 200)
+        deep = self.source.joinpath(*["d" * 200] * 19)
+        deep.mkdir(parents=True)
+        (deep / ("f" * 100)).write_text("too deep for it")
+        (deep / "s").write_text("not quite")
+        for number in (1, 2):
+            (self.source / "a").write_text(f"content {number} of a\n")
+            outcome = self.run_code(opt.PARTIAL, "push", f"{self.source}/", below)
+            self.assertIn(b"A path has at most 4,095 bytes", outcome.stderr, outcome.text)
+            self.assertEqual((below / "a").read_text(), f"content {number} of a\n")
+            self.assertEqual(os.listdir(below.joinpath(*["d" * 200] * 19)), ["s"])
 
     def test_pull_that_meets_the_end_of_another(self) -> None:
         """It has opened the directory of the other's set, and reads the records when they are gone."""

@@ -134,6 +134,11 @@ class Prune(Case):
         self.assertIn("dropped 3 generations, 3 kept", self.run_ok("prune", *options, far).stdout.decode())
         assert_exact(self, self.made, self.pool)
 
+    def test_a_host_that_does_not_answer(self) -> None:
+        silent = self.world.script("silent", "#!/bin/sh\nexec sleep 100\n")
+        for command in ("prune", "policy", "scrub", "heal"):
+            self.run_code(opt.TIMEOUT, command, "--timeout=1", "-e", silent, "nbtest:/pool")
+
     def test_a_key_that_may_only_add_or_read_cannot_drop(self) -> None:
         for right in ("--append-only", "--read-only"):
             with self.subTest(right=right):

@@ -2,11 +2,13 @@
 """Scrub and heal: what rots is found and named, in the live tree and in history, and healed where a sound copy is."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -99,6 +101,15 @@ class Finds(Scrubbed):
         found = self.damaged()["same", None]
         self.assertEqual((found["reason"], found["size"], found["found_bytes"]), ("cut off", 200_000, 1000))
         self.assertIn("damaged  same: cut off, 1,000 of 200,000 bytes", self.scrub(opt.DAMAGED).stdout.decode())
+
+    def test_a_time_that_a_push_has_set_is_no_edit(self) -> None:
+        self.scrub(0)
+        for name in ("small", "same"):
+            os.utime(self.source / name, ns=(1, 1))
+        self.run_ok("push", "-c", f"{self.source}/", self.pool)
+        flip(self.pool / "small")
+        flip(self.pool / "same")
+        self.assertEqual(set(self.damaged()), {("small", None), ("same", None)})
 
     def test_an_edit_is_no_damage(self) -> None:
         self.scrub(0)
@@ -481,6 +492,33 @@ class PassedOn(Scrubbed):
         self.assertFalse((self.dir / "old/big").exists())
         self.assertEqual(len(self.run_ok("cat", "--at", "1", f"{self.pool}:big").stdout), BIG)
 
+    def test_a_restore_of_a_generation_with_another_time_names_it(self) -> None:
+        """push -c sets the time alone: the inode of the live file is that of the generations before."""
+        os.utime(self.source / "same", ns=(1, 1))
+        self.run_ok("push", "-c", f"{self.source}/", self.pool)
+        flip(self.pool / "same")
+        self.damaged()
+        for at in ("2", "latest"):
+            done = self.run_code(opt.PARTIAL, "restore", "--at", at, f"{self.pool}:same", self.dir / f"at-{at}")
+            self.assertIn(b"same: content is damaged", done.stderr, done.text)
+            self.assertFalse((self.dir / f"at-{at}/same").exists())
+
+    def test_another_name_of_a_file_whose_listed_name_goes(self) -> None:
+        """History has large files that were renamed under all their names, in one inode."""
+        for old, new in (("same", "b"), ("b", "c")):
+            (self.source / old).rename(self.source / new)
+            self.push()
+        (self.source / "c").unlink()
+        self.push()
+        flip(self.kept(4, "same"))
+        self.assertIn(("same", 4), self.damaged())
+        self.run_ok("prune", "--keep-last", "3", self.pool)
+        self.assertFalse(self.kept(4, "same").exists())
+        done = self.run_code(opt.DAMAGED, "heal", self.pool)
+        self.assertIn("b in generation 5: no sound copy", done.stdout.decode())
+        self.run_code(opt.PARTIAL, "restore", "--at", "4", f"{self.pool}:b", self.dir / "old")
+        self.assertEqual(set(self.damaged()), {("b", 5)})
+
     def test_a_list_that_cannot_be_read_is_told(self) -> None:
         listed = self.pool / ".nbackup/damage"
         os.truncate(listed, listed.stat().st_size - 1)
@@ -603,12 +641,41 @@ class Heals(Scrubbed):
 
     def test_cut_off_and_scrubbed(self) -> None:
         """The time that a heal is to give back is not taken from what it has begun to write."""
-        flip(self.pool / "big", 70_000)
-        self.damaged()
-        self.dies("heal", "--from", self.source, self.pool, failpoint="session.heal.writing=abort@1")
-        self.scrub(opt.DAMAGED)
-        self.heal(0, "--from", self.source)
+        for failpoint, source in (("session.heal.writing=abort@1", ["--from", self.source]),
+                                  ("session.heal.reading_back=abort@1", [])):  # all is there but the time
+            with self.subTest(failpoint=failpoint):
+                flip(self.pool / "big", 70_000)
+                self.damaged()
+                self.dies("heal", "--from", self.source, self.pool, failpoint=failpoint)
+                self.scrub(opt.DAMAGED)
+                self.heal(0, *source)
+                self.assert_sound()
+
+    def test_from_history_where_live_copies_are_damaged_too(self) -> None:
+        for name in ("second", "third"):
+            shutil.copy(self.source / "same", self.source / name)
+        self.push()
+        (self.source / "third").unlink()
+        self.push()
+        for name in ("same", "second"):
+            flip(self.pool / name, 5)
+        self.assertEqual(set(self.damaged()), {("same", None), ("second", None)})
+        self.assertIn("from third in generation 5", self.heal(0))
         self.assert_sound()
+
+    def test_where_the_memory_cannot_be_used(self) -> None:
+        """What a push says of its files stays until a scrub could take it over."""
+        (self.source / "small").write_text("other")
+        self.push()
+        lists = os.listdir(self.pool / ".nbackup/arrivals")
+        memory = self.pool / ".nbackup/contents.db"
+        with contextlib.closing(sqlite3.connect(memory)) as newer:
+            newer.execute("PRAGMA user_version = 99")
+        self.scrub(0)
+        self.assertEqual(os.listdir(self.pool / ".nbackup/arrivals"), lists)
+        memory.unlink()
+        flip(self.pool / "small")
+        self.assertEqual(set(self.damaged()), {("small", None)})
 
     def test_cut_off_with_what_writing_takes_away(self) -> None:
         """The second heal gives back what the first one's first write took from the file."""

@@ -19,6 +19,7 @@ import sys
 import time
 
 PATIENCE, LITTLE_PATIENCE = 1.0, 0.1
+STARTING_PATIENCE = 5.0  # a program takes its time to start where the machine is busy
 Step = tuple[int, bytes]
 
 
@@ -54,7 +55,7 @@ class Player:
         patience = PATIENCE
         for wait, data in script:
             while len(self.received) < wait and not self.ended and time.monotonic() < self.deadline:
-                if not self._receive(patience):
+                if not self._receive(patience if self.received else STARTING_PATIENCE):
                     patience = LITTLE_PATIENCE
                     break
             try:

@@ -148,4 +148,22 @@ TEST_CASE("markers in known_hosts", "[ssh]") {
   CHECK(marker("@revoked * k", 2222).has_value());
 }
 
+TEST_CASE("lines of known_hosts that libssh reads otherwise", "[ssh]") {
+  const std::string key = "AAAAC3NzaC1lZDI1NTE5AAAAIGxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+  const std::string good = "pi ssh-ed25519 " + key + " a comment\n";
+  const auto odd = [](const std::string& text) { return odd_line_for_host(text, "pi", 22); };
+  CHECK_FALSE(odd(good));
+  CHECK_FALSE(odd("# c\n\n" + good + "other ssh-dss AAAA\nother\tssh-rsa AAAA\n@revoked pi x\n"));
+  CHECK(odd(good + "pi ssh-dss AAAAB3NzaC1kc3MA\n") == 2);
+  CHECK(odd("\npi\tssh-ed25519 " + key + "\n") == 2);
+  CHECK(odd("pi ssh-ed25519 " + key + "\tcomment\n") == 1);
+  CHECK(odd("pi ssh-ed25519 " + key + "\r\n") == 1);
+  CHECK(odd("pi ssh-ed25519 " + key.substr(0, 30) + "-" + key.substr(31)) == 1);
+  CHECK(odd("pi ssh-ed25519 " + key.substr(0, 31)) == 1);
+  CHECK(odd("pi 1024 35 12345678") == 1);
+  CHECK(odd("|1|abc=|def= sk-ssh-ed25519@openssh.com AAAA") == 1);
+  CHECK(odd("*,!pi ssh-ed25519 " + key) == 1);
+  CHECK(odd("other ssh-rsa " + std::string(9000, 'A')) == 1);
+}
+
 }  // namespace nb::ssh
