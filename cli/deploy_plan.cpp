@@ -93,7 +93,7 @@ Status check_package(const HostFacts& facts, const PackageOffer& package, bool f
 Status plan_package(const HostFacts& facts, const DeployRequest& request, DeployPlan& plan) {
   const PackageOffer& package = *request.package;
   NB_TRY(check_package(facts, package, request.force));
-  if (facts.nssh_version == package.version) {
+  if (facts.nssh_version == package.version && !request.force) {
     plan.lines.push_back("nssh " + package.version + " is installed: as it should be");
     return {};
   }

@@ -76,7 +76,7 @@ class InodeSearch {
     m_lost.erase(lost);
   }
 
-  static constexpr Errc k_all_found = Errc::internal;
+  static constexpr Errc k_all_found = Errc::timeout;  // no walk over files ends with it
   txn::FileSet& m_set;
   std::map<std::uint64_t, txn::Damaged> m_lost;  // by inode
   std::vector<txn::Damaged> m_found;

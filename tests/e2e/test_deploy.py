@@ -410,6 +410,7 @@ class Nssh(DeployCase):
         self.assertEqual(self._installed(), "nssh 1.0 installed\n")
         self.assert_deployed(self.far)
         self.assertIn(b"nssh 1.0 is installed: as it should be", self.deploy(self.far, "--nssh").stdout)
+        self.assertIn(b"install nssh 1.0 ", self.deploy(self.far, "--nssh", "--force").stdout)
         config = self.root / "opt/nssh/etc/sshd_config"
         config.write_text("the administrator's own")
         self.deploy(self.far, "--nssh-package", self._package("2.0"))

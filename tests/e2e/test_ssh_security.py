@@ -236,6 +236,21 @@ class Fallback(SshCase):
         self.assert_encrypted(outcome, "nobody has verified the host's key yet")
         self.assertIn("ssh-ed25519", known.read_text())
 
+    def test_a_changed_key_behind_a_line_that_libssh_cannot_read(self) -> None:
+        """There it gives up the file, and takes the host for a new one."""
+        known, spare = self.dir / "known", self.dir / "spare"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(spare)], check=True)
+        name = (self.world.sshd.dir / "known_hosts").read_text().split()[0]
+        key = " ".join(spare.with_suffix(".pub").read_text().split()[:2])
+        self.configure(f"UserKnownHostsFile {known}\nStrictHostKeyChecking accept-new")
+        for odd in (f"{name} ssh-dss AAAAB3NzaC1kc3MA\n{name} {key}\n", f"{name}\t{key}\n"):
+            with self.subTest(known_hosts=odd):
+                known.write_text(odd)
+                outcome = self.push(code=opt.CONNECT)
+                self.assertIn("HAS CHANGED", outcome.text)
+                self.assertEqual(known.read_text(), odd)
+                self.assertFalse(self.sink.exists())
+
     def test_an_ssh_program_without_the_option(self) -> None:
         outcome = self.push("--ssh-security=integrity", carrier="ssh")
         self.assert_encrypted(outcome, "this ssh program has no option PostAuthNone")
