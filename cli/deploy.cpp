@@ -97,7 +97,9 @@ class Deployment {
   Status run() {
     NB_TRY_ASSIGN(const auto stream, open());
     const bool may_ask = ::isatty(STDIN_FILENO) == 1;
-    DeployDialogue dialogue(*stream, m_settings.timeout, may_ask ? m_settings.timeout : k_first_answer);
+    const std::chrono::seconds timeout = m_settings.timeout;
+    const bool is_longer = timeout == std::chrono::seconds(0) || timeout > k_first_answer;  // 0: for ever
+    DeployDialogue dialogue(*stream, timeout, may_ask && is_longer ? timeout : k_first_answer);
     NB_TRY_ASSIGN(const auto lines, dialogue.facts());
     NB_TRY_ASSIGN(m_facts, parse_host_facts(lines));
     m_show_remote_lines = true;

@@ -32,10 +32,11 @@ class ServeObserver final : public session::Observer {
 };
 
 Result<std::string> real_directory(const std::string& path) {
+  const auto unusable = [&path](int reason) { return fail(Errc::path, "--root " + path, reason); };
   std::array<char, PATH_MAX> resolved{};
-  if (::realpath(path.c_str(), resolved.data()) == nullptr) return fail(Errc::path, "--root " + path, errno);
+  if (::realpath(path.c_str(), resolved.data()) == nullptr) return unusable(errno);
   const Fd probe(::open(resolved.data(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!probe.valid()) return fail(Errc::path, "--root " + path, errno);
+  if (!probe.valid()) return unusable(errno);
   return std::string(resolved.data());
 }
 

@@ -32,18 +32,16 @@ class KnownContents::Takeover {
     return Takeover(contents, history.numbers(), std::move(directory));
   }
 
-  // Whether each has been looked for. What cannot be looked at now, on a failing disk or for want of permission, may be
-  // another time.
-  Result<bool> take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
-    bool all = true;
+  // What cannot be looked at, on a failing disk or for want of permission, is as unknown as what is not there, and what of
+  // a list cannot be read is lost. None of them is kept for another time: by then scrubs may know better.
+  Status take_all(std::uint64_t generation, std::int64_t now_ns, const GoOn& go_on) {
     const Status read =
         txn::for_each_arrival(m_contents.m_set.control(), generation, [&](const txn::StagedRecord& record) -> Status {
           if (go_on && !go_on()) return fail(Errc::interrupted, "");
-          all = take(record, generation, now_ns) && all;
+          static_cast<void>(take(record, generation, now_ns));
           return {};
         });
-    if (!read && read.error().code == Errc::interrupted) return tl::make_unexpected(read.error());
-    return all && read;
+    return !read && read.error().code == Errc::interrupted ? read : Status{};
   }
 
  private:
@@ -98,12 +96,10 @@ Status KnownContents::take_arrivals(std::int64_t now_ns, const GoOn& go_on) {
   if (lists.empty()) return {};
   NB_TRY_ASSIGN(Takeover takeover, Takeover::begin(*this));
   for (const std::uint64_t generation : lists) {
-    bool all = true;
-    if (m_knows_inodes) {
-      NB_TRY_ASSIGN(all, takeover.take_all(generation, now_ns, go_on));
-    }
+    if (m_knows_inodes) NB_TRY(takeover.take_all(generation, now_ns, go_on));
     m_store->flush();
-    if (all && m_store->usable()) NB_TRY(txn::drop_arrivals(m_set.control(), generation));
+    if (!m_store->usable()) return {};  // it has told so; the lists wait
+    NB_TRY(txn::drop_arrivals(m_set.control(), generation));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "session/file_walk.hpp"
+#include "session/interrupt.hpp"
 #include "txn/history.hpp"
 #include "txn/scrub_record.hpp"
 
@@ -36,17 +37,15 @@ class InodeSearch {
  public:
   InodeSearch(txn::FileSet& set, std::map<std::uint64_t, txn::Damaged> lost) : m_set(set), m_lost(std::move(lost)) {}
 
-  // Of those that are left where not all could be looked at, nothing is known: they stay as they are.
+  // What lies where nobody may look is as good as gone, or each push would walk through the set for it.
   Result<std::vector<txn::Damaged>> run() {
     NB_TRY(walk(std::nullopt, m_set.root()));
     NB_TRY_ASSIGN(const txn::History history, txn::History::open(m_set));
     for (const std::uint64_t number : history.numbers()) {
+      if (m_lost.empty()) break;
       const auto files = txn::open_kept_files(m_set, number);
       if (files) NB_TRY(walk(number, **files));
-      m_is_unsure = m_is_unsure || (!files && files.error().code != Errc::not_found);
     }
-    if (!m_is_unsure) return std::move(m_found);
-    for (auto& [inode, each] : m_lost) m_found.push_back(std::move(each));
     return std::move(m_found);
   }
 
@@ -55,14 +54,12 @@ class InodeSearch {
     FileWalk walk;
     walk.tree = generation ? WalkedTree::kept : WalkedTree::live;
     walk.visit = [&](fs::Directory& directory, const RelPath& path) -> Status {
+      if (!may_go_on()) return fail(Errc::interrupted, "");
       const auto stat = directory.stat_at(path.name());
       if (stat) look(generation, path, *stat);
       return m_lost.empty() ? fail(k_all_found, "") : Status{};
     };
-    walk.unreadable = [&](const RelPath&, const Error&) -> Status {
-      m_is_unsure = true;
-      return {};
-    };
+    walk.unreadable = [](const RelPath&, const Error&) -> Status { return {}; };
     const Status done = walk_files(top, walk);
     return done || done.error().code != k_all_found ? done : Status{};
   }
@@ -80,7 +77,6 @@ class InodeSearch {
   txn::FileSet& m_set;
   std::map<std::uint64_t, txn::Damaged> m_lost;  // by inode
   std::vector<txn::Damaged> m_found;
-  bool m_is_unsure = false;
 };
 
 }  // namespace

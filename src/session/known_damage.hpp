@@ -24,7 +24,7 @@ class KnownDamage {
   // What is asked about has the times of an earlier generation.
   void look_at_the_past() { m_is_past = true; }
   // The same files where they are now, under any of their names. What is gone, or was changed, is left out. Where the
-  // name of one has gone, the whole set is walked through once for them.
+  // name of one has gone, the whole set is walked through once for them. For scrub, heal and settle().
   static Result<std::vector<txn::Damaged>> find(txn::FileSet& set, const std::vector<txn::Damaged>& files);
   // After a commit: the list says where its files are now; how many there are. One that a scrub has in hands stays.
   static std::size_t settle(txn::FileSet& set);

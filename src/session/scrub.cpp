@@ -197,7 +197,12 @@ class Scrub {
     const auto listed = m_damage.find(read.stat.inode);
     // Its content is sound, its time and attributes are not back yet: only the list has them.
     const bool is_half_healed = fits && listed != m_damage.end() && listed->second.as_was.has_value();
-    if (is_half_healed) return add_damage(txn::Damaged(listed->second), "healed but for its time and attributes");
+    if (is_half_healed) {
+      keep_in_mind(read.place, read.stat, expected);
+      txn::Damaged entry = listed->second;
+      entry.ranges.clear();
+      return add_damage(std::move(entry), "healed but for its time and attributes");
+    }
     m_damage_changed = m_damage.erase(read.stat.inode) > 0 || m_damage_changed;
     m_contents.note(read.place, read.stat, digest, pass().began_ns);
     return {};

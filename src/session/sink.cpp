@@ -85,7 +85,7 @@ RelPath Sink::set_path(const RelPath& path) const { return m_target.base.join(pa
 // Below the set's root, as the journal has it; the source has checked its own part alone.
 bool Sink::is_too_long(const RelPath& path) const {
   const std::size_t base = m_target.base.str().size();
-  return commits() && base != 0 && base + 1 + path.str().size() > k_max_path_bytes;
+  return base != 0 && base + 1 + path.str().size() > k_max_path_bytes;
 }
 
 void Sink::item(std::string change, const RelPath& path, std::string detail) {

@@ -131,10 +131,12 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
   if (directory.location.where == Where::skipped) return drop_entry(directory, entry, shared);
   if (m_target.new_name && directory.path.is_root()) entry.name = *m_target.new_name;
   NB_TRY_ASSIGN(auto here, present(directory, entry.name));
-  const RelPath path = directory.path.child(entry.name);
-  if (is_too_long(path) && entry.type != fs::FileType::directory) {
-    NB_TRY(per_file(fail(Errc::unreadable, "", ENAMETOOLONG), path));
-    return drop_entry(directory, entry, shared);
+  if (!m_target.base.is_root() && entry.type != fs::FileType::directory) {
+    const RelPath path = directory.path.child(entry.name);
+    if (is_too_long(path)) {
+      NB_TRY(per_file(fail(Errc::unreadable, "", ENAMETOOLONG), path));
+      return drop_entry(directory, entry, shared);
+    }
   }
   Status done;
   if (entry.type == fs::FileType::directory) {
@@ -320,12 +322,12 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
   NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
-  const bool has_to_stay = !names.empty() && !has(wire::k_flag_delete);
-  if (!whole || has_to_stay) {
-    const char* reason = has_to_stay ? "--delete would replace it" : "what may not be deleted is in it";
+  const bool may_go = names.empty() || has(wire::k_flag_delete);
+  if (!whole || !may_go) {
+    const char* reason = whole ? "--delete would replace it" : "it is, or holds, what may not be deleted";
     m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + reason});
     if (shared) m_stand_ins[path] = std::nullopt;
-    return has_to_stay ? Status{} : remove_live(directory, entry.name, here.stat);
+    return has(wire::k_flag_delete) ? remove_live(directory, entry.name, here.stat) : Status{};
   }
   NB_TRY(m_deletion->plan(doomed, deletion_items()));
   ++m_result.files_changed;

@@ -266,8 +266,10 @@ std::optional<std::size_t> odd_line_for_host(std::string_view known_hosts_text, 
     const std::string_view line = trim(raw);
     if (line.empty() || line.front() == '#' || line.front() == '@') continue;
     const std::string_view patterns = cut_word(line, k_blanks).first;
-    const bool is_negated = patterns.find('!') != std::string_view::npos;
-    if (is_negated || (patterns_match(patterns, wanted) && !is_plain_line(raw))) return number;
+    std::vector<std::string_view> positive = split(patterns, ',');
+    const bool is_negated = std::erase_if(positive, [](std::string_view each) { return each.starts_with('!'); }) > 0;
+    const bool may_match = patterns.starts_with('|') || matches_any(positive, wanted);
+    if (may_match && (is_negated || !is_plain_line(raw))) return number;
   }
   return std::nullopt;
 }

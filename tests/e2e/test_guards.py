@@ -495,6 +495,9 @@ class Together(Pushed):
         (deep / "s").write_text("not quite")
         for number in (1, 2):
             (self.source / "a").write_text(f"content {number} of a\n")
+            if number == 2:
+                dry = self.run_code(opt.PARTIAL, "push", "-n", f"{self.source}/", below)
+                self.assertIn(b"A path has at most 4,095 bytes", dry.stderr, dry.text)
             outcome = self.run_code(opt.PARTIAL, "push", f"{self.source}/", below)
             self.assertIn(b"A path has at most 4,095 bytes", outcome.stderr, outcome.text)
             self.assertEqual((below / "a").read_text(), f"content {number} of a\n")

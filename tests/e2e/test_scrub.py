@@ -20,7 +20,7 @@ from support.crash import wait_stopped
 from support.gen import CAP_NET_RAW
 from support.generations import assert_exact, make_generations
 from support.rot import cut, flip
-from support.run import BINARY, Case, Outcome, clone
+from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Outcome, clone
 
 BIG = 300_000
 
@@ -662,6 +662,24 @@ class Heals(Scrubbed):
         self.assertEqual(set(self.damaged()), {("same", None), ("second", None)})
         self.assertIn("from third in generation 5", self.heal(0))
         self.assert_sound()
+
+    def test_where_an_arrival_cannot_be_looked_at(self) -> None:
+        """It is not read, and the others are."""
+        self.need_root()
+        pool = self.dir / "theirs"
+        pool.mkdir()
+        os.chown(pool, PLAIN_UID, PLAIN_GID)
+        for name in ("cache", "scratch"):
+            os.chmod(self.dir / name, 0o777)
+        self.run_ok("push", f"{self.source}/", pool, user=PLAIN_USER)
+        os.chmod(pool / "sub", 0)
+        flip(pool / "small")
+        for _ in range(2):
+            done = self.run_code(opt.DAMAGED, "scrub", pool, user=PLAIN_USER)
+            self.assertIn("damaged  small: content changed", done.stdout.decode(), done.text)
+        os.chmod(pool / "sub", 0o755)
+        self.run_ok("heal", "--from", self.source, pool, user=PLAIN_USER)
+        self.run_ok("scrub", pool, user=PLAIN_USER)
 
     def test_where_the_memory_cannot_be_used(self) -> None:
         """What a push says of its files stays until a scrub could take it over."""

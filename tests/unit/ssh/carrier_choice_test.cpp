@@ -163,6 +163,7 @@ TEST_CASE("lines of known_hosts that libssh reads otherwise", "[ssh]") {
   CHECK(odd("pi 1024 35 12345678") == 1);
   CHECK(odd("|1|abc=|def= sk-ssh-ed25519@openssh.com AAAA") == 1);
   CHECK(odd("*,!pi ssh-ed25519 " + key) == 1);
+  CHECK_FALSE(odd("*.corp,!db.corp ssh-ed25519 " + key));
   CHECK(odd("other ssh-rsa " + std::string(9000, 'A')) == 1);
 }
 
