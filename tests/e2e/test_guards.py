@@ -14,7 +14,7 @@ from pathlib import Path
 from support import loopfs, options as opt, tree
 from support.crash import own_by_plain_user, wait_gone, wait_stopped
 from support.gen import make_tree
-from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running, remove_tree
+from support.run import BINARY, PLAIN_USER, Case, Running, remove_tree
 
 
 class Pushed(Case):
@@ -465,12 +465,7 @@ class Together(Pushed):
 
     def test_what_cannot_be_looked_at_is_replaced_and_kept(self) -> None:
         """A file in the set that its owner may not read: nobody else has made it."""
-        self.need_root()
-        pool = self.dir / "theirs"
-        pool.mkdir()
-        os.chown(pool, PLAIN_UID, PLAIN_GID)
-        for name in ("cache", "scratch"):
-            os.chmod(self.dir / name, 0o777)
+        pool = self.plain_users_directory("theirs")
         self.run_ok("push", f"{self.source}/", pool, user=PLAIN_USER)
         for sources, number in (([self.source / "a", self.source / "b"], 2), ([f"{self.source}/"], 3)):
             with self.subTest(sources=sources):

@@ -20,7 +20,7 @@ from support.crash import wait_stopped
 from support.gen import CAP_NET_RAW
 from support.generations import assert_exact, make_generations
 from support.rot import cut, flip
-from support.run import BINARY, PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Outcome, clone
+from support.run import BINARY, PLAIN_USER, Case, Outcome, clone
 
 BIG = 300_000
 
@@ -665,12 +665,7 @@ class Heals(Scrubbed):
 
     def test_where_an_arrival_cannot_be_looked_at(self) -> None:
         """It is not read, and the others are."""
-        self.need_root()
-        pool = self.dir / "theirs"
-        pool.mkdir()
-        os.chown(pool, PLAIN_UID, PLAIN_GID)
-        for name in ("cache", "scratch"):
-            os.chmod(self.dir / name, 0o777)
+        pool = self.plain_users_directory("theirs")
         self.run_ok("push", f"{self.source}/", pool, user=PLAIN_USER)
         os.chmod(pool / "sub", 0)
         flip(pool / "small")

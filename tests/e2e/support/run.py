@@ -273,6 +273,16 @@ class Case(unittest.TestCase):
     def assert_clean(self, root: Path, note: str = "") -> None:
         self.assertEqual(tree.leftovers(root), [], note)
 
+    def plain_users_directory(self, name: str) -> Path:
+        """An empty one of PLAIN_USER's, whose runs may use this world too."""
+        self.need_root()
+        made = self.dir / name
+        made.mkdir()
+        os.chown(made, PLAIN_UID, PLAIN_GID)
+        for shared in ("cache", "scratch"):
+            os.chmod(self.dir / shared, 0o777)
+        return made
+
     def need_root(self) -> None:
         if os.geteuid() != 0:
             self.skipTest("needs root")
