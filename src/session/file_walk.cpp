@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "session/interrupt.hpp"
+#include "txn/history.hpp"
 #include "txn/merge_lists.hpp"
 
 namespace nb::session {
@@ -94,5 +96,26 @@ class Walker {
 }  // namespace
 
 Status walk_files(fs::Directory& top, const FileWalk& walk) { return Walker(top, walk).run(); }
+
+Status walk_set(txn::FileSet& set, const std::vector<std::uint64_t>& numbers,
+                const std::function<Status(const txn::ScrubPlace& place, const fs::Stat& stat)>& visit) {
+  const auto walk_tree = [&visit](const std::optional<std::uint64_t>& generation, fs::Directory& top) {
+    FileWalk walk;
+    walk.tree = generation ? WalkedTree::kept : WalkedTree::live;
+    walk.visit = [&](fs::Directory& directory, const RelPath& path) -> Status {
+      if (!may_go_on()) return fail(Errc::interrupted, "");
+      const auto stat = directory.stat_at(path.name());
+      return stat ? visit({generation, path}, *stat) : Status{};
+    };
+    walk.unreadable = [](const RelPath&, const Error&) -> Status { return {}; };
+    return walk_files(top, walk);
+  };
+  NB_TRY(walk_tree(std::nullopt, set.root()));
+  for (const std::uint64_t number : numbers) {
+    const auto files = txn::open_kept_files(set, number);
+    if (files) NB_TRY(walk_tree(number, **files));
+  }
+  return {};
+}
 
 }  // namespace nb::session

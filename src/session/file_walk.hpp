@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "fs/directory.hpp"
+#include "txn/scrub_record.hpp"
 
 namespace nb::session {
 
@@ -25,5 +27,11 @@ struct FileWalk {
 
 // All below `top`, on its mount alone.
 Status walk_files(fs::Directory& top, const FileWalk& walk);
+
+// The files of a whole set as their directories have them: the live ones, then those that the generations `numbers` keep,
+// in that order. What cannot be looked at is passed over. An error of `visit` ends it, a request to end does with
+// Errc::interrupted.
+Status walk_set(txn::FileSet& set, const std::vector<std::uint64_t>& numbers,
+                const std::function<Status(const txn::ScrubPlace& place, const fs::Stat& stat)>& visit);
 
 }  // namespace nb::session

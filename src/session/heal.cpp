@@ -84,8 +84,8 @@ class Healer {
       return m_observer.on_file(file, Healing::possible, source);
     }
     const Status healed = apply(file, *remedy);
-    const Errc code = healed ? Errc::io : healed.error().code;
-    if (code == Errc::interrupted || code == Errc::readers_busy) return healed;
+    const auto ended_by = [&healed](Errc code) { return !healed && healed.error().code == code; };
+    if (ended_by(Errc::interrupted) || ended_by(Errc::readers_busy)) return healed;
     ++(healed ? m_report.healed : m_report.left);
     if (healed) return m_observer.on_file(file, Healing::done, source);
     return m_observer.on_file(file, Healing::failed, healed.error().message());

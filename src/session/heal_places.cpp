@@ -87,26 +87,11 @@ Status HealPlaces::search(const std::vector<txn::Damaged>& all) {
                                    if (!damaged.contains(inode)) m_inodes.emplace(inode, content.digest);
                                  });
   if (m_inodes.empty()) return {};
-  NB_TRY(search_tree(std::nullopt, m_set.root()));
-  for (const std::uint64_t number : m_numbers) {
-    const auto files = txn::open_kept_files(m_set, number);
-    if (files) NB_TRY(search_tree(number, **files));
-  }
-  return {};
-}
-
-Status HealPlaces::search_tree(const std::optional<std::uint64_t>& generation, fs::Directory& top) {
-  FileWalk walk;
-  walk.tree = generation ? WalkedTree::kept : WalkedTree::live;
-  walk.visit = [&](fs::Directory& directory, const RelPath& path) -> Status {
-    if (!may_go_on()) return fail(Errc::interrupted, "");
-    const auto stat = directory.stat_at(path.name());
-    const auto found = stat ? m_inodes.find(stat->inode) : m_inodes.end();
-    if (found != m_inodes.end()) m_by_content.emplace(found->second, FilePlace{generation, path});
+  return walk_set(m_set, m_numbers, [this](const FilePlace& place, const fs::Stat& stat) -> Status {
+    const auto found = m_inodes.find(stat.inode);
+    if (found != m_inodes.end()) m_by_content.emplace(found->second, place);
     return {};
-  };
-  walk.unreadable = [](const RelPath&, const Error&) -> Status { return {}; };
-  return walk_files(top, walk);
+  });
 }
 
 }  // namespace nb::session

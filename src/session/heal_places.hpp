@@ -35,7 +35,6 @@ class HealPlaces {
   HealPlaces(txn::FileSet& set, KnownContents& contents) : m_set(set), m_contents(contents) {}
   void add(std::vector<HealPlace>& places, const FilePlace& place, const txn::Damaged& file);
   Status search(const std::vector<txn::Damaged>& all);
-  Status search_tree(const std::optional<std::uint64_t>& generation, fs::Directory& top);
 
   txn::FileSet& m_set;
   KnownContents& m_contents;

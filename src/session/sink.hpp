@@ -140,15 +140,17 @@ class Sink {
   Status begin_listing(SinkDirectory& directory, const wire::Listing& message);
   Status on_entry(SinkDirectory& directory, wire::Entry entry, bool shared);
   Result<std::optional<PresentEntry>> present(SinkDirectory& directory, const std::string& name);
+  Status on_missing(SinkDirectory& directory, const wire::Entry& entry, bool shared);
   Status on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared);
   Status on_present(SinkDirectory& directory, const wire::Entry& entry, bool shared, const PresentEntry& present);
+  Status on_changed(SinkDirectory& directory, const wire::Entry& entry, bool shared, fs::FileType type,
+                    const fs::Stat& stat, const Difference& difference);
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status log_time(const wire::Entry& entry, const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   void remember_content(const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
   Result<std::optional<fs::Stat>> unread(const SinkDirectory& directory, const std::string& name);
-  Status replace_unread(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat& stat);
   Result<bool> is_hidden(const SinkDirectory& directory, const std::string& name);
   Status refuse_hidden(const SinkDirectory& directory, const wire::Entry& entry, bool shared);
   bool rides_along(const SinkDirectory& directory, const wire::Entry& entry) const;

@@ -103,10 +103,11 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
     NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
     if (other && is_reserved_name(*other)) return std::nullopt;
     NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
-    if (one && one->entries.empty()) {
+    if (!one) return std::nullopt;
+    if (one->entries.empty()) {
       for (const Error& error : one->problems) m_reporter.problem(error);
+      return std::nullopt;
     }
-    if (!one || one->entries.empty()) return std::nullopt;
     spoil_damaged(*one);
     ++m_live_entries;
     return PresentEntry{std::move(one->entries.front()), one->stats.front()};
@@ -144,11 +145,7 @@ Status Sink::on_entry(SinkDirectory& directory, wire::Entry entry, bool shared) 
     directory.directories.push_back(entry.name);
     if (!here || here->stat.type != fs::FileType::directory) directory.touched = true;
   } else if (!here) {
-    NB_TRY_ASSIGN(const bool hidden, is_hidden(directory, entry.name));
-    NB_TRY_ASSIGN(const auto unknown, hidden ? std::optional<fs::Stat>() : unread(directory, entry.name));
-    done = hidden    ? refuse_hidden(directory, entry, shared)
-           : unknown ? replace_unread(directory, entry, shared, *unknown)
-                     : on_new(directory, entry, shared);
+    done = on_missing(directory, entry, shared);
   } else {
     done = on_present(directory, entry, shared, *here);
   }
@@ -191,19 +188,6 @@ Result<std::optional<fs::Stat>> Sink::unread(const SinkDirectory& directory, con
   return is_file ? std::optional(*stat) : std::nullopt;
 }
 
-// Taken for a new one it would be somebody's who made it meanwhile, and earlier generations would not have it.
-Status Sink::replace_unread(SinkDirectory& directory, const wire::Entry& entry, bool shared, const fs::Stat& stat) {
-  ++m_result.files_changed;
-  Difference d;
-  d.content = true;
-  const RelPath path = directory.path.child(entry.name);
-  const bool transfers = entry.type == fs::FileType::regular && !entry.link_to;
-  item(entry.type == stat.type ? item_changed(entry.type, m_options.direction, d, transfers)
-                               : item_new(entry.type, m_options.direction, entry.link_to.has_value()),
-       path, link_detail(entry));
-  return stage(directory, entry, shared, &stat);
-}
-
 // Whether something is here under that name that the rules exclude, as a directory where the source has a file.
 Result<bool> Sink::is_hidden(const SinkDirectory& directory, const std::string& name) {
   const bool any_rules = m_options.rules != nullptr && !m_options.rules->empty();
@@ -217,6 +201,18 @@ Status Sink::refuse_hidden(const SinkDirectory& directory, const wire::Entry& en
   if (shared) m_stand_ins[path] = std::nullopt;
   m_reporter.problem({Errc::exists, 0, path.str() + " at the destination, where the name is excluded"});
   return {};
+}
+
+// The listing here lacks the name. One that is there and could not be looked at is replaced: taken for a new one it would
+// be somebody's who made it meanwhile, and earlier generations would not have it.
+Status Sink::on_missing(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
+  NB_TRY_ASSIGN(const bool hidden, is_hidden(directory, entry.name));
+  if (hidden) return refuse_hidden(directory, entry, shared);
+  NB_TRY_ASSIGN(const auto unknown, unread(directory, entry.name));
+  if (!unknown) return on_new(directory, entry, shared);
+  Difference difference;
+  difference.content = true;
+  return on_changed(directory, entry, shared, unknown->type, *unknown, difference);
 }
 
 Status Sink::on_new(SinkDirectory& directory, const wire::Entry& entry, bool shared) {
@@ -254,13 +250,18 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   const bool others_share = here.stat.links > 1 && !shared;
   const bool in_place = !others_share && (!commits() || fs::acts_as_owner(here.stat));
   if (!needs_content(entry, d) && in_place) return on_metadata(directory, entry, here);
+  return on_changed(directory, entry, shared, here.entry.type, here.stat, d);
+}
+
+// What is here makes room for what the source has.
+Status Sink::on_changed(SinkDirectory& directory, const wire::Entry& entry, bool shared, fs::FileType type,
+                        const fs::Stat& stat, const Difference& difference) {
   ++m_result.files_changed;
   const bool transfers = entry.type == fs::FileType::regular && !entry.link_to;
-  const RelPath path = directory.path.child(entry.name);
-  item(entry.type == here.entry.type ? item_changed(entry.type, m_options.direction, d, transfers)
-                                     : item_new(entry.type, m_options.direction, entry.link_to.has_value()),
-       path, link_detail(entry));
-  return stage(directory, entry, shared, &here.stat);
+  item(entry.type == type ? item_changed(entry.type, m_options.direction, difference, transfers)
+                          : item_new(entry.type, m_options.direction, entry.link_to.has_value()),
+       directory.path.child(entry.name), link_detail(entry));
+  return stage(directory, entry, shared, &stat);
 }
 
 // Only owner, mode, attributes (or, where contents were compared, times) of a regular file differ.

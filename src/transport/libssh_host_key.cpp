@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host key checking. The answers of a person or of StrictHostKeyChecking concern unknown keys only: a changed key is
 // always refused, because nobody is asked in a nightly run and the data behind it is all there is.
+#include <string>
+#include <vector>
+
 #include "base/fd.hpp"
 #include "ssh/carrier_choice.hpp"
 #include "transport/libssh_session.hpp"
@@ -107,29 +110,36 @@ tl::unexpected<Error> other_type_error(ssh_session session, const LibsshOptions&
                                   "and add this key too, by ssh-keyscan");
 }
 
-// libssh passes over such lines. Where there is an ssh program they select it (ssh_select); else this is all there is.
-Status refuse_revoked(ssh_session session, const LibsshOptions& options, const HostKey& key) {
+struct KnownHosts {
+  std::string file;
+  std::string text;
+};
+
+std::vector<KnownHosts> known_hosts(ssh_session session) {
+  std::vector<KnownHosts> found;
   for (const ssh_options_e option : {SSH_OPTIONS_KNOWNHOSTS, SSH_OPTIONS_GLOBAL_KNOWNHOSTS}) {
-    const auto file = file_option(session, option);
-    const auto text = file ? read_file_prefix(*file, k_max_known_hosts_bytes) : std::nullopt;
-    if (!text || !ssh::is_revoked(*text, key.base64)) continue;
-    return fail(Errc::host_key, subject(session, options, key) + ", which is marked @revoked in " + *file);
+    auto file = file_option(session, option);
+    auto text = file ? read_file_prefix(*file, k_max_known_hosts_bytes) : std::nullopt;
+    if (text) found.push_back({std::move(*file), std::move(*text)});
   }
-  return {};
+  return found;
 }
 
-// The same of lines that it reads otherwise than ssh: what it says of the host is worth nothing then.
-Status refuse_odd_lines(ssh_session session, const LibsshOptions& options) {
-  unsigned int port = 22;
+// What libssh passes over or reads otherwise than ssh. Where there is an ssh program such lines select it (ssh_select);
+// else this is all there is.
+Status refuse_lines(ssh_session session, const LibsshOptions& options, const HostKey& key) {
   const auto name = file_option(session, SSH_OPTIONS_HOST);
-  if (!name || ssh_options_get_port(session, &port) != SSH_OK) return {};
-  for (const ssh_options_e option : {SSH_OPTIONS_KNOWNHOSTS, SSH_OPTIONS_GLOBAL_KNOWNHOSTS}) {
-    const auto file = file_option(session, option);
-    const auto text = file ? read_file_prefix(*file, k_max_known_hosts_bytes) : std::nullopt;
-    const auto line =
-        text ? ssh::odd_line_for_host(*text, *name, static_cast<std::uint16_t>(port)) : std::optional<std::size_t>();
+  unsigned int port = 22;
+  const bool knows_name = name && ssh_options_get_port(session, &port) == SSH_OK;
+  for (const KnownHosts& known : known_hosts(session)) {
+    if (ssh::is_revoked(known.text, key.base64)) {
+      return fail(Errc::host_key, subject(session, options, key) + ", which is marked @revoked in " + known.file);
+    }
+    if (!knows_name) continue;
+    const auto line = ssh::odd_line_for_host(known.text, *name, static_cast<std::uint16_t>(port));
     if (!line) continue;
-    return fail(Errc::host_key, host_and_port(session, options) + ": line " + std::to_string(*line) + " of " + *file +
+    return fail(Errc::host_key, host_and_port(session, options) + ": line " + std::to_string(*line) + " of " +
+                                    known.file +
                                     " can be read by an ssh program alone, and there is none; remove that line, or "
                                     "install ssh");
   }
@@ -140,8 +150,7 @@ Status refuse_odd_lines(ssh_session session, const LibsshOptions& options) {
 
 Result<ssh::HostKeyTrust> verify_host_key(ssh_session session, const LibsshOptions& options) {
   NB_TRY_ASSIGN(const HostKey key, read_host_key(session));
-  NB_TRY(refuse_revoked(session, options, key));
-  NB_TRY(refuse_odd_lines(session, options));
+  NB_TRY(refuse_lines(session, options, key));
   switch (ssh_session_is_known_server(session)) {
     case SSH_KNOWN_HOSTS_OK: return ssh::HostKeyTrust::verified;
     case SSH_KNOWN_HOSTS_UNKNOWN:

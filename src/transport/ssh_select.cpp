@@ -65,7 +65,8 @@ Result<ssh::EffectiveConfig> ask_ssh(std::vector<std::string> argv, const ssh::H
   return fail(Errc::usage, "ssh -G " + (names_host ? argv.back() : host.name) + ": " + captured.end.stderr_tail);
 }
 
-std::optional<std::string> find_marker(const ssh::EffectiveConfig& config) {
+// The first line that can concern the host and that libssh passes over or reads otherwise than ssh.
+std::optional<std::string> line_for_ssh(const ssh::EffectiveConfig& config) {
   const auto name = config.find("hostname");
   const auto port = config.find("port");
   if (name == config.end() || name->second.empty()) return std::nullopt;
@@ -266,9 +267,9 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
   NB_TRY_ASSIGN(const auto empty, ask_ssh(program, options.host, "none", options.limit));
   ssh::CarrierChoice choice = ssh::choose_carrier(*host, empty, options.host.name);
   if (choice.carrier == ssh::Carrier::ssh_program) return choice;
-  if (const auto marker = find_marker(*host)) {
+  if (const auto line = line_for_ssh(*host)) {
     choice.carrier = ssh::Carrier::ssh_program;
-    choice.reason = *marker + " concerns " + options.host.name + ": using the ssh program";
+    choice.reason = *line + " concerns " + options.host.name + ": using the ssh program";
     choice.settings.reset();
   }
   return choice;

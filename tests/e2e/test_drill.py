@@ -141,18 +141,13 @@ class Sound(Drilled):
 
     def test_unreadable_modes(self) -> None:
         """Modes that would lock out whoever restored them, for a plain user."""
-        self.need_root()
-        os.chmod(self.dir / "scratch", 0o777)
-        os.chmod(self.dir / "cache", 0o777)
+        pool = self.plain_users_directory("theirpool")
         source = self.dir / "theirs"
         (source / "closed").mkdir(parents=True)
         (source / "closed/file").write_text("content\n")
         os.chmod(source / "closed/file", 0o400)
         os.chmod(source / "closed", 0o555)
         subprocess.run(["chown", "-R", "65534:65534", source], check=True)
-        pool = self.dir / "theirpool"
-        pool.mkdir()
-        os.chown(pool, 65534, 65534)
         self.run_ok("push", f"{source}/", pool, user="65534")
         found = result(self.drill("--at", "latest", pool, user="65534"))
         self.assertEqual((found["files"], found["differing"], found["problems"]), (1, 0, 0))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import loopfs, options as opt
 from support.crash import wait_stopped
-from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running
+from support.run import PLAIN_USER, Case, Running
 
 
 class Small(Case):
@@ -111,10 +111,7 @@ class NotSent(Small):
         (second / "d").chmod(0)
         for path in (self.dir, first, first / "d", first / "e", second):
             os.chmod(path, 0o755)
-        pool = self.dir / "pool"
-        pool.mkdir()
-        os.chown(pool, PLAIN_UID, PLAIN_GID)
-        os.chmod(self.dir / "cache", 0o777)
+        pool = self.plain_users_directory("pool")
         outcome = self.run_code(opt.PARTIAL, "push", opt.NEW_SET, f"{first}/", f"{second}/", pool, user=PLAIN_USER)
         self.assertIn(b"second", outcome.stderr)
         self.assertEqual((pool / "d/f").read_text(), "new")
