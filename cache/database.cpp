@@ -2,11 +2,15 @@
 #include "cache/database.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -97,14 +101,24 @@ Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path, const
   return std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, k_busy_ms, vfs);
 }
 
-void choose_journal(SQLite::Database& database, const Schema& schema) {
+// Two machines that have a file open share no memory, and WAL needs that: each would write over what the other has.
+bool may_be_shared_by_machines(const std::string& path) {
+  constexpr std::array<std::uint32_t, 8> k_kinds{NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, SMB_SUPER_MAGIC,
+                                                 FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC};
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return true;
+  return std::find(k_kinds.begin(), k_kinds.end(), static_cast<std::uint32_t>(info.f_type)) != k_kinds.end();
+}
+
+void choose_journal(SQLite::Database& database, const Schema& schema, const std::string& path) {
   if (schema.access == FileAccess::read) return;
   const bool later = schema.durability == Durability::later;
-  database.exec(later ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
+  const bool ahead = later && !may_be_shared_by_machines(path);
+  database.exec(ahead ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
   database.exec(later ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
-  if (later) database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
+  if (ahead) database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
   // Or a long transaction would lock out readers as soon as it outgrew its cache, and not at its end.
-  if (!later) database.exec("PRAGMA cache_spill = OFF");
+  if (!ahead) database.exec("PRAGMA cache_spill = OFF");
 }
 
 Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, const Schema& schema,
@@ -117,7 +131,7 @@ Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, con
   if (suspicion == Suspicion::damaged && database->execAndGet("PRAGMA integrity_check(1)").getString() != "ok") {
     throw SQLite::Exception("integrity_check found damage", SQLITE_CORRUPT);
   }
-  choose_journal(*database, schema);
+  choose_journal(*database, schema, path);
   if (version < schema.version()) migrate(*database, schema);
   for (const char* probe : schema.probes) database->exec(probe);
   return database;

@@ -20,7 +20,7 @@ enum class PathRule : std::uint8_t {
 };
 
 enum class Durability : std::uint8_t {
-  later,    // WAL: a power cut may take the last transactions, never a part of one
+  later,    // WAL: a power cut may take the last transactions, never a part of one. As at_once on network file systems
   at_once,  // a rollback journal, each commit synced; works where shared memory does not, and on read-only media
 };
 enum class FileAccess : std::uint8_t {

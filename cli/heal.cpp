@@ -79,6 +79,7 @@ Result<int> run_heal(const HostJob& job, session::CommandOutput& output, Clock& 
   NB_TRY_ASSIGN(const HealSummary summary, heal_only_looks(job.settings) ? look(job, options, teller, clock)
                                                                          : work(job, options, teller, output, clock));
   NB_TRY(tell_end(job, summary, output));
+  if (summary.report.cut_short) return tl::make_unexpected(*summary.report.cut_short);
   return summary.report.left == 0 ? 0 : info(Errc::damaged).exit_code;
 }
 

@@ -4,6 +4,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/assert.hpp"
@@ -36,7 +37,6 @@ Status FrameCompressor::set_level(int level, Bytes& out) {
   if (!m_context) {
     m_context.reset(ZSTD_createCCtx());
     if (!m_context) return no_memory();
-    m_scratch.resize(ZSTD_CStreamOutSize());
   }
   if (m_level) NB_TRY(run({}, Finish::end, out));
   NB_TRY(check(ZSTD_CCtx_setParameter(m_context.get(), ZSTD_c_compressionLevel, level)));
@@ -54,6 +54,8 @@ Status FrameCompressor::set_window(int level) {
 }
 
 Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {
+  const std::size_t most = std::min(ZSTD_CStreamOutSize(), ZSTD_compressBound(payload.size()));
+  if (m_scratch.size() < most) m_scratch.resize(most);
   ZSTD_inBuffer in{payload.data(), payload.size(), 0};
   while (true) {
     ZSTD_outBuffer piece{m_scratch.data(), m_scratch.size(), 0};
@@ -68,6 +70,12 @@ Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {
 Status FrameCompressor::compress(ByteView payload, int level, Bytes& out) {
   NB_TRY(set_level(level, out));
   return run(payload, Finish::flush, out);
+}
+
+Status FrameCompressor::compress_last(ByteView payload, int level, Bytes& out) {
+  NB_TRY(set_level(level, out));
+  m_level.reset();
+  return run(payload, Finish::end, out);
 }
 
 }  // namespace nb::codec

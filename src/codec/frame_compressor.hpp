@@ -29,6 +29,9 @@ class FrameCompressor {
   // to it. Another level than last time ends the zstd frame and begins the next, with an empty window. `level` is
   // within k_least_level and k_most_level. Errc::internal where memory is short; the stream is of no use then.
   Status compress(ByteView payload, int level, Bytes& out);
+  // As compress(), and ends the zstd frame. If it is the first payload of its frame too, memory follows its size: some
+  // KiB for a small one, where a window takes MiB.
+  Status compress_last(ByteView payload, int level, Bytes& out);
 
  private:
   struct Free {

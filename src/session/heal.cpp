@@ -53,9 +53,12 @@ class Healer {
     NB_TRY_ASSIGN(HealPlaces places, HealPlaces::open(m_set, m_contents, m_options));
     const std::vector<txn::Damaged> files = m_files;
     for (const txn::Damaged& file : files) {
-      if (!may_go_on()) return fail(Errc::interrupted, "");
-      NB_TRY(one(file, places));
+      const Status done = may_go_on() ? one(file, places) : fail(Errc::interrupted, "");
+      if (ends_all(done)) m_report.cut_short = done.error();
+      if (m_report.cut_short) break;
+      NB_TRY(done);
     }
+    m_report.left = files.size() - m_report.healed;
     for (const std::string& text : m_warnings) NB_TRY(m_observer.on_notice(text));
     return m_report;
   }
@@ -74,21 +77,22 @@ class Healer {
 
   Status one(const txn::Damaged& file, HealPlaces& places) {
     NB_TRY_ASSIGN(auto remedy, find_remedy(file, places));
-    if (!remedy) {
-      ++m_report.left;
-      return m_observer.on_file(file, Healing::no_source, "");
-    }
+    if (!remedy) return m_observer.on_file(file, Healing::no_source, "");
     const std::string& source = remedy->places.front().shown;
     if (m_mode == Mode::dry) {
       ++m_report.healed;
       return m_observer.on_file(file, Healing::possible, source);
     }
     const Status healed = apply(file, *remedy);
-    const auto ended_by = [&healed](Errc code) { return !healed && healed.error().code == code; };
-    if (ended_by(Errc::interrupted) || ended_by(Errc::readers_busy)) return healed;
-    ++(healed ? m_report.healed : m_report.left);
-    if (healed) return m_observer.on_file(file, Healing::done, source);
-    return m_observer.on_file(file, Healing::failed, healed.error().message());
+    if (ends_all(healed)) return healed;
+    if (!healed) return m_observer.on_file(file, Healing::failed, healed.error().message());
+    ++m_report.healed;
+    return m_observer.on_file(file, Healing::done, source);
+  }
+
+  // What stands in the way of the next file just as well.
+  static bool ends_all(const Status& done) {
+    return !done && (done.error().code == Errc::interrupted || done.error().code == Errc::readers_busy);
   }
 
   // --- Finding ------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class HealObserver {
 struct HealReport {
   std::uint64_t healed = 0;  // dry run: could be
   std::uint64_t left = 0;
+  std::optional<Error> cut_short = std::nullopt;  // Errc::interrupted or readers_busy: not all were tried
 };
 
 // Of all files on the list. Errc::usage if no scrub has made one, Errc::locked if a scrub or heal is at work.

@@ -9,16 +9,20 @@
 namespace nb::session {
 namespace {
 
+// A commit waits for readers, and asks again every 100 ms.
+constexpr std::chrono::seconds k_longest_hold{1};
+constexpr std::chrono::milliseconds k_break{200};
+
 class RecordCheck {
  public:
-  RecordCheck(fs::Directory& directory, const txn::History& history, ScrubObserver& observer)
-      : m_history(history), m_observer(observer), m_trees(directory) {}
+  // `directory`: null where there is none.
+  RecordCheck(fs::Directory* directory, const txn::History& history, ScrubObserver& observer)
+      : m_history(history), m_observer(observer) {
+    if (directory != nullptr) m_trees.emplace(*directory);
+  }
 
-  // One that another leads back to, or the live one, where older ones are there.
-  Status check_presence(std::uint64_t number) {
-    const auto& numbers = m_history.numbers();
-    if (numbers.empty() || number < numbers.front() || m_history.has(number)) return {};
-    return bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost);
+  Status check_live(std::uint64_t number) {
+    return m_history.lacks_live() ? bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost) : Status();
   }
 
   Status check(std::uint64_t number) {
@@ -27,7 +31,7 @@ class RecordCheck {
     if (!account) return bad(name + std::string(txn::k_generation_name), account.error(), "the generation is lost");
     if (!account->previous && number == m_history.numbers().front()) return {};
     if (!account->previous) return bad(place_of(number) + " has no way back", {}, k_older_is_lost);
-    NB_TRY(check_presence(*account->previous));
+    NB_TRY(check_previous(*account->previous));
     Status told;
     const Status read = m_history.for_each_change(*account, [&](const txn::Change& change) -> Status {
       if (!may_go_on()) return fail(Errc::interrupted, "");
@@ -47,10 +51,16 @@ class RecordCheck {
 
   static std::string place_of(std::uint64_t number) { return ".nbackup/history/" + std::to_string(number); }
 
+  // Where older ones are there.
+  Status check_previous(std::uint64_t number) {
+    if (number < m_history.numbers().front() || m_history.has(number)) return {};
+    return bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost);
+  }
+
   Status check_kept(std::uint64_t number, const std::string& name, const RelPath& path) {
     // Goes with the last name that needs it; its records stay.
     if (txn::is_anchor(path)) return {};
-    const auto found = m_trees.find(number, path);
+    const auto found = m_trees->find(number, path);
     if (found && !*found) {
       return bad(name + "files/" + path.str(), {Errc::not_found, 0, ""}, "older generations miss it");
     }
@@ -67,21 +77,50 @@ class RecordCheck {
 
   const txn::History& m_history;
   ScrubObserver& m_observer;
-  txn::KeptTrees m_trees;
+  std::optional<txn::KeptTrees> m_trees;
   std::uint64_t m_count = 0;
 };
+
+struct Stretch {
+  std::uint64_t bad = 0;
+  std::optional<std::uint64_t> done;  // the newest generation that was looked at
+  bool is_last = false;
+};
+
+// The generations after `done`, under one lock, as many as there is time for: what is dropped meanwhile is not looked at.
+Result<Stretch> check_stretch(txn::FileSet& set, std::optional<std::uint64_t> done, ScrubObserver& observer,
+                              Clock& clock) {
+  NB_TRY_ASSIGN(const auto lock, lock_to_read(set, "scrub", clock));
+  const SteadyTime began = clock.steady();
+  NB_TRY_ASSIGN(const auto directory, txn::open_if_there(set.control(), txn::k_history_name));
+  NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));
+  RecordCheck check(directory.get(), history, observer);
+  if (!done) NB_TRY(check.check_live(set.head().generation));
+  Stretch stretch{0, done, true};
+  for (const std::uint64_t number : history.numbers()) {
+    if (stretch.done && number <= *stretch.done) continue;
+    stretch.is_last = stretch.done == done || clock.steady() - began < k_longest_hold;
+    if (!stretch.is_last) break;
+    NB_TRY(check.check(number));
+    stretch.done = number;
+  }
+  stretch.bad = check.count();
+  return stretch;
+}
 
 }  // namespace
 
 Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, Clock& clock) {
-  NB_TRY_ASSIGN(const auto lock, lock_to_read(set, "scrub", clock));
-  NB_TRY_ASSIGN(const auto directory, txn::open_if_there(set.control(), txn::k_history_name));
-  if (!directory) return std::uint64_t{0};
-  NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));
-  RecordCheck check(*directory, history, observer);
-  NB_TRY(check.check_presence(set.head().generation));
-  for (const std::uint64_t number : history.numbers()) NB_TRY(check.check(number));
-  return check.count();
+  std::uint64_t bad = 0;
+  std::optional<std::uint64_t> done;
+  while (true) {
+    const Result<Stretch> stretch = check_stretch(set, done, observer, clock);
+    if (!stretch) return tl::make_unexpected(stretch.error());
+    bad += stretch->bad;
+    if (stretch->is_last) return bad;
+    done = stretch->done;
+    clock.pause(k_break);
+  }
 }
 
 }  // namespace nb::session

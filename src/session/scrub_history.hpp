@@ -7,7 +7,8 @@
 
 namespace nb::session {
 
-// How many are damaged or missing; each is told. Holds a reader's lock for that time.
+// How many are damaged or missing; each is told. Takes a reader's lock, and lets commits in between generations: one list
+// alone is read without a break.
 Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, Clock& clock);
 
 }  // namespace nb::session

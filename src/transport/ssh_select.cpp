@@ -65,7 +65,7 @@ Result<ssh::EffectiveConfig> ask_ssh(std::vector<std::string> argv, const ssh::H
   return fail(Errc::usage, "ssh -G " + (names_host ? argv.back() : host.name) + ": " + captured.end.stderr_tail);
 }
 
-// The first line that can concern the host and that libssh passes over or reads otherwise than ssh.
+// Why ssh is needed: the first line that can concern the host and that libssh passes over or reads otherwise than ssh.
 std::optional<std::string> line_for_ssh(const ssh::EffectiveConfig& config) {
   const auto name = config.find("hostname");
   const auto port = config.find("port");
@@ -76,9 +76,9 @@ std::optional<std::string> line_for_ssh(const ssh::EffectiveConfig& config) {
     const auto text = read_file_prefix(file, k_max_known_hosts_bytes);
     if (!text) continue;
     const auto marker = ssh::marker_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
-    if (marker) return *marker + " in " + file;
+    if (marker) return *marker + " in " + file + " concerns " + name->second.front();
     const auto line = ssh::odd_line_for_host(*text, name->second.front(), static_cast<std::uint16_t>(number));
-    if (line) return "line " + std::to_string(*line) + " in " + file;
+    if (line) return "libssh cannot read line " + std::to_string(*line) + " of " + file + " as ssh does";
   }
   return std::nullopt;
 }
@@ -269,7 +269,7 @@ Result<ssh::CarrierChoice> select_carrier(const SelectOptions& options) {
   if (choice.carrier == ssh::Carrier::ssh_program) return choice;
   if (const auto line = line_for_ssh(*host)) {
     choice.carrier = ssh::Carrier::ssh_program;
-    choice.reason = *line + " concerns " + options.host.name + ": using the ssh program";
+    choice.reason = *line + ": using the ssh program";
     choice.settings.reset();
   }
   return choice;

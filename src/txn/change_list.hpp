@@ -21,7 +21,8 @@ class ChangeListWriter {
 
  private:
   explicit ChangeListWriter(std::unique_ptr<fs::File> file);
-  Status write_block();
+  enum class Block : std::uint8_t { one_of_many, last };
+  Status write_block(Block which);
   RecordWriter m_records;
   std::unique_ptr<codec::FrameCompressor> m_compressor;
   Bytes m_block;

@@ -28,9 +28,9 @@ namespace {
 
 // Everything that a control directory may hold: a temporary one with anything else in it is not ours to remove.
 constexpr std::array k_known_names{
-    k_arrivals_name,     k_beside_name,  k_conflict_name, k_damage_name,  k_format_name, k_head_name,
-    k_history_name,      k_journal_name, k_lock_name,     k_orphans_name, k_policy_name, k_scrub_name,
-    k_journal_undo_name, k_secret_name,  k_spare_name,    k_stages_name,
+    k_arrivals_name, k_beside_name,  k_conflict_name, k_damage_name,  k_format_name,       k_head_name,
+    k_history_name,  k_journal_name, k_lock_name,     k_orphans_name, k_past_name,         k_policy_name,
+    k_scrub_name,    k_secret_name,  k_spare_name,    k_stages_name,  k_journal_undo_name,
 };
 // And what SQLite and its users keep beside them.
 constexpr std::array k_known_databases{std::string_view("manifest.db"), std::string_view("contents.db"),

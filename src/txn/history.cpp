@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "txn/change_list.hpp"
+#include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -35,12 +36,17 @@ Result<std::unique_ptr<fs::Directory>> open_kept_files(FileSet& set, std::uint64
 }
 
 Result<History> History::open(FileSet& set) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> directory, open_if_there(set.control(), k_history_name));
-  if (!directory) return History(nullptr, {});
-  NB_TRY_ASSIGN(std::vector<std::uint64_t> numbers, generations_in(*directory));
+  History history;
+  NB_TRY_ASSIGN(history.m_directory, open_if_there(set.control(), k_history_name));
+  std::vector<std::uint64_t>& numbers = history.m_numbers;
+  if (history.m_directory) {
+    NB_TRY_ASSIGN(numbers, generations_in(*history.m_directory));
+  }
   // One above head was not finished.
   numbers.erase(std::upper_bound(numbers.begin(), numbers.end(), set.head().generation), numbers.end());
-  return History(std::move(directory), std::move(numbers));
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> past, find_name(set.control(), k_past_name));
+  history.m_lacks_live = (past || !numbers.empty()) && !history.has(set.head().generation);
+  return history;
 }
 
 bool History::has(std::uint64_t number) const { return std::binary_search(m_numbers.begin(), m_numbers.end(), number); }

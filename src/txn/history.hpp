@@ -46,6 +46,8 @@ class History {
   // Kept generations, oldest first. The last is the live tree's, unless nothing is kept.
   [[nodiscard]] const std::vector<std::uint64_t>& numbers() const { return m_numbers; }
   [[nodiscard]] bool has(std::uint64_t number) const;
+  // Whether the live generation, which leads back to older ones, has gone from here: a loss, or the work of a person.
+  [[nodiscard]] bool lacks_live() const { return m_lacks_live; }
   // Errc::not_found if it is not kept, Errc::bad_set if its account is damaged.
   [[nodiscard]] Result<Generation> read(std::uint64_t number) const;
   // The newest kept generation that was committed at `time_ns` or before; Errc::not_found if all are younger. One whose
@@ -56,10 +58,10 @@ class History {
   Status for_each_change(const Generation& generation, const std::function<Status(const Change&)>& visit) const;
 
  private:
-  History(std::unique_ptr<fs::Directory> directory, std::vector<std::uint64_t> numbers)
-      : m_directory(std::move(directory)), m_numbers(std::move(numbers)) {}
+  History() = default;
   std::unique_ptr<fs::Directory> m_directory;  // null where there is none
   std::vector<std::uint64_t> m_numbers;
+  bool m_lacks_live = false;
 };
 
 }  // namespace nb::txn

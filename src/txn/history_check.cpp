@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fs/metadata.hpp"
+#include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
 
 namespace nb::txn {
@@ -26,6 +27,12 @@ Result<std::optional<std::uint64_t>> step_back(const History& history, std::uint
   return account->previous;
 }
 
+// The next run tries again: a full disk, say, is no reason to refuse what may make room.
+void note_past(fs::Directory& control) {
+  const auto noted = find_name(control, k_past_name);
+  if (noted && !*noted) static_cast<void>(control.create_file(k_past_name));
+}
+
 }  // namespace
 
 Error no_way_back(Error error, std::uint64_t generation) {
@@ -44,14 +51,18 @@ Error in_changes(Error error, std::uint64_t generation) {
   return error;
 }
 
-Status check_live_account(FileSet& set) {
+Status hold_to_history(FileSet& set) {
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
-  if (!history) return {};
   const std::uint64_t live = set.head().generation;
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*history, std::to_string(live)));
-  if (there) return {};
+  if (history) {
+    NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*history, std::to_string(live)));
+    if (there) {
+      note_past(set.control());
+      return {};
+    }
+  }
   NB_TRY_ASSIGN(const History all, History::open(set));
-  return all.numbers().empty() ? Status() : tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, live));
+  return all.lacks_live() ? tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, live)) : Status();
 }
 
 Result<HistoryCheck> check_history(FileSet& set) {

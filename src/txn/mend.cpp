@@ -55,7 +55,7 @@ class Mender {
     NB_TRY(mend_format());
     NB_TRY(mend_secret());
     NB_TRY(mend_head());
-    if (!m_numbers.empty()) NB_TRY(mend_live());
+    NB_TRY(mend_live());
     for (const std::uint64_t number : m_numbers) NB_TRY(mend_account(number));
     NB_TRY(keep_spare(m_control, *m_format, *m_secret));
     return std::move(m_report);
@@ -172,7 +172,12 @@ class Mender {
   Status mend_live() {
     const std::uint64_t live = m_head->generation;
     const auto at = std::lower_bound(m_numbers.begin(), m_numbers.end(), live);
-    if (at == m_numbers.begin() || (at != m_numbers.end() && *at == live)) return {};
+    if (at != m_numbers.end() && *at == live) return {};
+    NB_TRY_ASSIGN(const std::optional<fs::Stat> past, find_name(m_control, k_past_name));
+    if (at == m_numbers.begin() && !past) return {};
+    if (!m_history) {
+      NB_TRY_ASSIGN(m_history, open_or_create_directory(m_control, k_history_name));
+    }
     NB_TRY(m_history->create_directory(std::to_string(live)));
     NB_TRY(m_history->sync());
     m_numbers.insert(at, live);

@@ -15,6 +15,8 @@ inline constexpr std::string_view k_spare_name = "spare";
 inline constexpr std::string_view k_policy_name = "policy";
 // Tells that the set keeps something beside its tree: without it, that kept.db has gone would not be noticed.
 inline constexpr std::string_view k_beside_name = "beside";
+// Tells that the set keeps earlier generations: without it, that all of history/ has gone would not be noticed.
+inline constexpr std::string_view k_past_name = "past";
 inline constexpr std::string_view k_policy_new_name = "policy.new";
 
 // Bytes of the lock file. They exist for the kernel only, so the note that stands in the file does not matter.

@@ -95,6 +95,18 @@ class Bookkeeping(Case):
                 self.assertEqual(kept(pool)[0], NEWEST if number == NEWEST else number + 1)
                 shutil.rmtree(pool)
 
+    def test_whole_history_gone(self) -> None:
+        """Which looks as if there had never been one."""
+        pool = self.made.pool
+        shutil.rmtree(pool / ".nbackup/history")
+        outcome = self.run_code(opt.DAMAGED, "scrub", "-q", pool)
+        self.assertIn(f"history/{NEWEST} is missing", outcome.stderr.decode(), outcome.text)
+        self.newest_gone(pool)
+        outcome = self.run_ok("recover", pool)
+        self.assertIn(f"history/{NEWEST}/generation was damaged or missing", outcome.text)
+        self.run_ok("push", "--delete", f"{self.made.source}/", pool)
+        self.run_ok("scrub", "-q", pool)
+
     def newest_gone(self, pool: Path) -> None:
         """A push would make it anew without its way back, and nobody would hear of the loss."""
         live = tree.snapshot(pool)

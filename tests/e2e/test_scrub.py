@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from support.rot import cut, flip
 from support.run import BINARY, PLAIN_USER, Case, Outcome, clone
 
 BIG = 300_000
+READER_BYTE = 1  # of .nbackup/lock
 
 
 class Scrubbed(Case):
@@ -565,6 +567,20 @@ class Heals(Scrubbed):
         self.assertIn("healed   big: from sub/copy of big\n", done)
         self.assertIn("healed   small: from sub/copy of small\n", done)
         self.assertFalse(tree.compare(before, tree.snapshot(self.pool, contents=False)), "names, times and modes stay")
+        self.assert_sound()
+
+    def test_readers_that_stay(self) -> None:
+        """They end the run, which still says what it has done and left."""
+        shutil.copy2(self.source / "small", self.source / "sub/copy of small")
+        self.push()
+        flip(self.pool / "small")
+        self.damaged()
+        with open(self.pool / ".nbackup/lock", "rb") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_SH, 1, READER_BYTE)
+            outcome = self.run_code(opt.READERS_BUSY, "heal", "--wait-readers", "0", self.pool)
+        self.assertIn("healed 0 files of", outcome.stdout.decode())
+        self.assertIn("1 left", outcome.stdout.decode())
+        self.heal(0)
         self.assert_sound()
 
     def test_from_history_and_back(self) -> None:

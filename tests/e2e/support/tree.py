@@ -220,8 +220,8 @@ def leftovers(root: str | bytes) -> list[str]:
     if os.path.isdir(stage):
         out += [f"left over: .nbackup/tx/{os.fsdecode(name)}" for name in os.listdir(stage)]
     known = {b"format", b"head", b"lock", b"tx", b"secret", b"spare", b"manifest.db", b"manifest.db-wal", b"manifest.db-shm",
-             b"manifest.db.lock", b"kept.db", b"beside", b"kept.db.lock", b"journal", b"conflict", b"history", b"sidecar",
-             b"policy", b"arrivals", b"scrub", b"damage", b"contents.db", b"contents.db-wal", b"contents.db-shm",
+             b"manifest.db.lock", b"kept.db", b"beside", b"past", b"kept.db.lock", b"journal", b"conflict", b"history",
+             b"sidecar", b"policy", b"arrivals", b"scrub", b"damage", b"contents.db", b"contents.db-wal", b"contents.db-shm",
              b"contents.db.lock"}
     out += [f"unknown: .nbackup/{os.fsdecode(name)}" for name in os.listdir(control) if name not in known]
     return out

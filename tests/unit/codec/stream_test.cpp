@@ -65,6 +65,24 @@ TEST_CASE("frames of every kind and level come out as they went in", "[codec]") 
   }
 }
 
+TEST_CASE("a last payload ends its zstd frame, and another may follow", "[codec]") {
+  FrameCompressor compressor;
+  FrameDecompressor decompressor(Windows::ordinary);
+  for (const std::size_t size : {1, 100, 70'000, 400'000}) {
+    CAPTURE(size);
+    const Bytes payload = text_content(size, 1);
+    for (const bool is_only_one : {true, false}) {
+      if (!is_only_one) REQUIRE(decompressor.decompress(compressed(compressor, payload), k_limit) == payload);
+      Bytes out;
+      REQUIRE(compressor.compress_last(payload, 3, out).has_value());
+      // A frame that is one payload says how long it is, so that a reader needs no more than that either.
+      const auto said = ZSTD_getFrameContentSize(out.data(), out.size());
+      CHECK((said == size) == is_only_one);
+      REQUIRE(decompressor.decompress(out, k_limit) == payload);
+    }
+  }
+}
+
 TEST_CASE("the ends of the scale work, and their windows are accepted", "[codec]") {
   for (const int level : {k_least_level, k_most_level}) {
     FrameCompressor compressor;

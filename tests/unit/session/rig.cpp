@@ -98,7 +98,7 @@ std::vector<std::string> leftovers(const std::string& pool) {
       for (const auto& left : stdfs::directory_iterator(entry.path()))
         found.push_back("tx/" + left.path().filename().string());
     } else if (name != "format" && name != "head" && name != "secret" && name != "spare" && name != "lock" &&
-               name != "history" && name != "arrivals" && !name.starts_with("manifest.db")) {
+               name != "history" && name != "past" && name != "arrivals" && !name.starts_with("manifest.db")) {
       found.push_back(name);
     }
   }

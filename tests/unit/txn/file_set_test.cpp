@@ -71,14 +71,30 @@ TEST_CASE("whatever a set may hold, what is left of its removal is removed", "[t
   const auto root = disk.root();
   const auto left = root->create_directory(".nbackup.new").value();
   for (const char* name : {"arrivals", "conflict", "history", "lost", "tx"}) REQUIRE(left->create_directory(name));
-  for (const char* name : {"beside",       "contents.db",      "contents.db-wal",
-                           "damage",       "damage.new",       "format.damaged",
-                           "head.new",     "journal",          "journal.new",
-                           "journal.undo", "kept.db",          "kept.db-shm",
-                           "lock",         "manifest.db.lock", "manifest.db.damaged-1",
-                           "policy",       "policy.new",       "scrub",
-                           "scrub.new",    "secret",           "secret.new",
-                           "spare",        "spare.new"}) {
+  for (const char* name : {"beside",
+                           "contents.db",
+                           "contents.db-wal",
+                           "damage",
+                           "damage.new",
+                           "format.damaged",
+                           "head.new",
+                           "journal",
+                           "journal.new",
+                           "journal.undo",
+                           "kept.db",
+                           "kept.db-shm",
+                           "lock",
+                           "manifest.db.lock",
+                           "manifest.db.damaged-1",
+                           "past",
+                           "policy",
+                           "policy.new",
+                           "scrub",
+                           "scrub.new",
+                           "secret",
+                           "secret.new",
+                           "spare",
+                           "spare.new"}) {
     REQUIRE(write_new_file(*left, name, {}));
   }
   CHECK(make(disk));

@@ -280,7 +280,8 @@ Result<std::uint64_t> recover_at(std::unique_ptr<fs::Directory> root) {
 }
 
 bool is_clean(fs::Directory& root, std::string& what) {
-  const std::set<std::string> expected{"arrivals", "format", "head", "history", "lock", "secret", "spare", "tx"};
+  const std::set<std::string> expected{"arrivals", "format", "head",  "history", "lock",
+                                       "past",     "secret", "spare", "tx"};
   const std::vector<fs::NamedType> root_names = root.list().value();
   for (const fs::NamedType& each : root_names) {
     if (each.name.starts_with(".nbackup") && each.name != k_control_name) what += each.name + " ";
