@@ -103,8 +103,9 @@ Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path, const
 
 // Two machines that have a file open share no memory, and WAL needs that: each would write over what the other has.
 bool may_be_shared_by_machines(const std::string& path) {
-  constexpr std::array<std::uint32_t, 8> k_kinds{NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, SMB_SUPER_MAGIC,
-                                                 FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC};
+  constexpr std::array<std::uint32_t, 10> k_kinds{NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, SMB_SUPER_MAGIC,
+                                                  FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, CODA_SUPER_MAGIC, AFS_SUPER_MAGIC,
+                                                  AFS_FS_MAGIC,     V9FS_MAGIC};
   struct statfs info {};
   if (::statfs(path.c_str(), &info) != 0) return true;
   return std::find(k_kinds.begin(), k_kinds.end(), static_cast<std::uint32_t>(info.f_type)) != k_kinds.end();
@@ -112,10 +113,10 @@ bool may_be_shared_by_machines(const std::string& path) {
 
 void choose_journal(SQLite::Database& database, const Schema& schema, const std::string& path) {
   if (schema.access == FileAccess::read) return;
-  const bool later = schema.durability == Durability::later;
-  const bool ahead = later && !may_be_shared_by_machines(path);
+  const bool ahead = schema.durability == Durability::later && !may_be_shared_by_machines(path);
   database.exec(ahead ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
-  database.exec(later ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+  // Only WAL comes out of a power cut whole without a sync of each commit.
+  database.exec(ahead ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   if (ahead) database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(k_checkpoint_pages));
   // Or a long transaction would lock out readers as soon as it outgrew its cache, and not at its end.
   if (!ahead) database.exec("PRAGMA cache_spill = OFF");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening one of our SQLite files: private, in WAL mode unless it must be durable at once, its schema brought up to date
+// Opening one of our SQLite files: private, its journal as durable as it must be, its schema brought up to date
 // step by step, a damaged file set aside. The only user is store.cpp. The files differ in their Schema alone.
 #pragma once
 

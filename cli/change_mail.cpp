@@ -29,15 +29,6 @@ std::optional<std::string> find_sendmail() {
   return std::nullopt;
 }
 
-// No more than a mail's line may have, and no half of a character.
-std::string_view begin_of(std::string_view line) {
-  if (line.size() <= k_longest_line) return line;
-  const auto continues = [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) == 0x80U; };
-  std::size_t end = k_longest_line;
-  while (end > 0 && continues(line[end])) --end;
-  return line.substr(0, end);
-}
-
 bool is_plain(char each) { return each > ' ' && each < 0x7F; }
 
 }  // namespace
@@ -63,7 +54,7 @@ std::string mail_text(const std::string& address, const std::string& subject, co
   std::string text = "To: " + address + "\nSubject: " + subject +
                      "\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
                      "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n";
-  for (const std::string_view line : split(body, '\n')) text += std::string(begin_of(line)) + "\n";
+  for (const std::string_view line : split(body, '\n')) text += std::string(begin_of(line, k_longest_line)) + "\n";
   return text;
 }
 

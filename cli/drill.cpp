@@ -125,24 +125,32 @@ std::string pushed_to(const std::string& place, const std::vector<cache::KnownSe
   return nearest.empty() ? place : nearest;
 }
 
-// For `status`, and for those who hear of the end.
-Status remember(const Settings& settings, const PoolPath& pool, const DrillResult& result, Clock& clock) {
-  if (settings.outcome != nullptr) settings.outcome->summary = summary_line(result);
+// For `status`.
+Status remember(const PoolPath& pool, int exit_code, std::uint64_t files, Clock& clock) {
   NB_TRY_ASSIGN(const std::string place, destination_key(pool.place));
   const auto store = open_memory([](const std::string& text) { print_message(escape(text)); });
   cache::SetReports reports(store);
   reports.record_drill(pushed_to(place, cache::ClientState(store).list_sets()),
-                       {clock.wall().time_since_epoch().count(), drill_exit_code(result), result.counts.files});
+                       {clock.wall().time_since_epoch().count(), exit_code, files});
   return {};
 }
+
+bool is_the_sets(Errc code) { return code == Errc::bad_set || code == Errc::recovery_failed || code == Errc::damaged; }
 
 Result<int> run(const Settings& settings, Clock& clock) {
   NB_TRY_ASSIGN(const PoolPath pool, parse_pool_path(settings.arguments.front()));
   DrillTeller teller(settings);
-  NB_TRY_ASSIGN(const DrillResult result, drill(settings, pool, teller, clock));
-  teller.on_result(result);
-  NB_TRY(remember(settings, pool, result, clock));
-  return drill_exit_code(result);
+  const auto result = drill(settings, pool, teller, clock);
+  if (!result) {
+    const Error& error = result.error();
+    // A set that cannot be drilled any more is no well drilled one.
+    if (is_the_sets(error.code)) NB_TRY(remember(pool, exit_code_of(error.code), 0, clock));
+    return tl::make_unexpected(error);
+  }
+  teller.on_result(*result);
+  if (settings.outcome != nullptr) settings.outcome->summary = summary_line(*result);
+  NB_TRY(remember(pool, drill_exit_code(*result), result->counts.files, clock));
+  return drill_exit_code(*result);
 }
 
 }  // namespace

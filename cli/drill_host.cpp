@@ -13,6 +13,7 @@
 #include "session/file_walk.hpp"
 #include "session/known_contents.hpp"
 #include "session/source_setup.hpp"
+#include "txn/locate.hpp"
 
 namespace nb::cli {
 namespace {
@@ -76,15 +77,14 @@ class Sampler {
   // Up to `count` files of that generation.
   Status add(std::uint64_t generation, std::size_t count) {
     NB_TRY_ASSIGN(session::SetView view, session::SetView::open(m_reader, generation));
-    Reservoir chosen(count, m_random);
-    NB_TRY(walk(view, chosen));
-    m_sample.files += chosen.seen();
-    for (const RelPath& path : chosen.take()) NB_TRY(take(view, path));
-    return {};
+    return add_from(view, count);
   }
-  // The same of one that the user did not ask for: what cannot be read of it is a finding.
+  // The same of one that the user did not ask for: what cannot be read of it is a finding, that it had no such path is
+  // none.
   Status try_add(std::uint64_t generation, std::size_t count) {
-    const Status added = add(generation, count);
+    auto view = session::SetView::open(m_reader, generation);
+    if (view && lacks_top(*view)) return {};
+    const Status added = view ? add_from(*view, count) : Status(tl::make_unexpected(view.error()));
     if (added || added.error().code == Errc::interrupted) return added;
     return m_problems.tell(wrap(added.error(), "generation " + std::to_string(generation)).value());
   }
@@ -98,6 +98,19 @@ class Sampler {
   }
 
  private:
+  Status add_from(session::SetView& view, std::size_t count) {
+    Reservoir chosen(count, m_random);
+    NB_TRY(walk(view, chosen));
+    m_sample.files += chosen.seen();
+    for (const RelPath& path : chosen.take()) NB_TRY(take(view, path));
+    return {};
+  }
+
+  [[nodiscard]] bool lacks_top(session::SetView& view) const {
+    const auto top = view.open_directory(m_top);
+    return !top && (top.error().code == Errc::not_found || top.error().code == Errc::path);
+  }
+
   static cache::Warn warn_through(session::CommandOutput& output) {
     return [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
   }
@@ -128,7 +141,9 @@ class Sampler {
       chosen.offer(m_top.join(below));
       return {};
     };
-    walk.unreadable = [&](const RelPath& below, const Error& error) {
+    walk.unreadable = [&](const RelPath& below, const Error& error) -> Status {
+      // A set of its own, with generations of its own.
+      if (txn::is_set(m_reader.set().root(), m_top.join(below))) return {};
       return m_problems.tell(unreadable(error, "read " + m_top.join(below).str()));
     };
     return session::walk_files(*top, walk);

@@ -2,7 +2,6 @@
 // nbackup: finds the command, reads its options, wires clock and signals, and turns the outcome into the exit code.
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "cli/parse.hpp"
 #include "cli/reported_run.hpp"
 #include "cli/signals.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/terminal.hpp"
 #include "cli/transfer.hpp"
 #include "cli/version.hpp"
@@ -114,16 +114,6 @@ int run_main(const std::vector<std::string>& words) {
   return run_named(words[0], {words.begin() + 1, words.end()});
 }
 
-// A result that could not be put where it was to go is none. The reader of a pipe may have heard enough.
-int checked(int exit_code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
-  struct stat out {};
-  const bool has_reader = ::fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
-  if (exit_code != 0 || has_reader) return exit_code;
-  print_message("standard output: cannot be written");
-  return info(Errc::io).exit_code;
-}
-
 }  // namespace
 
 int run_command(const Settings& settings, Clock& clock) {
@@ -162,7 +152,7 @@ int main(int argc, char** argv) {
   nb::cli::let_children_be_waited_for();
   nb::cli::raise_limit_of_descriptors();
   try {
-    const int exit_code = nb::cli::checked(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
+    const int exit_code = nb::cli::checked_output(nb::cli::run_main({argv + (argc > 0 ? 1 : 0), argv + argc}));
     // A thread that was connecting may have been left alone (transport/abandonable_open.hpp).
     if (nb::session::interrupt_requested()) ::_exit(exit_code);
     return exit_code;

@@ -51,6 +51,7 @@ Result<Recovered> recover_set(const std::string& path, std::chrono::seconds wait
   NB_TRY_ASSIGN(all.orphans, txn::set_aside_orphans(*set, *lock));
   NB_TRY_ASSIGN(all.report, txn::recover(*set, *lock, clock));
   NB_TRY_ASSIGN(all.history, txn::check_history(*set));
+  if (!all.history.damage) all.history.damage = all.mended.loss;
   return all;
 }
 
@@ -69,6 +70,7 @@ void tell_lost(const txn::HistoryCheck& history) {
   if (!history.damage) return;
   // Without the hint for such an error, which is this command.
   print_message(error_line(*history.damage));
+  if (history.lost.empty()) return;
   print_message("prune --damaged drops what cannot be restored; kept files lie under .nbackup/history/*/files");
 }
 

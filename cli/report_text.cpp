@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 15> k_names{
     "NBACKUP_FILES",   "NBACKUP_GENERATION", "NBACKUP_BYTES_RECEIVED", "NBACKUP_BYTES",       "NBACKUP_BYTES_SENT"};
 
 // execve(2) takes no more than 128 KiB in a variable.
-constexpr std::size_t k_max_sources_bytes = std::size_t{64} << 10;
+constexpr std::size_t k_max_value_bytes = std::size_t{64} << 10;
 
 bool is_own(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
@@ -48,8 +48,8 @@ void add_end(const Finished& finished, Variables& variables) {
   variables.set("EXIT_CODE", static_cast<std::uint64_t>(finished.exit_code));
   variables.set("SECONDS", static_cast<std::uint64_t>(finished.elapsed.count()));
   variables.set("PROBLEMS", outcome.problems);
-  variables.set_if("SUMMARY", outcome.summary);
-  variables.set_if("ERROR", outcome.error);
+  variables.set_if("SUMMARY", begin_of(outcome.summary, k_max_value_bytes));
+  variables.set_if("ERROR", begin_of(outcome.error, k_max_value_bytes));
   if (!outcome.figures) return;
   const RunFigures& figures = *outcome.figures;
   if (figures.generation) variables.set("GENERATION", *figures.generation);
@@ -65,8 +65,8 @@ std::vector<std::string> source_list(const Settings& settings) {
 
 // As many of the lines as a variable takes.
 std::string cut_to_fit(std::string lines) {
-  if (lines.size() <= k_max_sources_bytes) return lines;
-  const std::size_t end = lines.rfind('\n', k_max_sources_bytes);
+  if (lines.size() <= k_max_value_bytes) return lines;
+  const std::size_t end = lines.rfind('\n', k_max_value_bytes);
   const std::size_t kept = end == std::string::npos ? 0 : end + 1;
   const auto more = std::count(lines.begin() + static_cast<std::ptrdiff_t>(kept), lines.end(), '\n') + 1;
   lines.resize(kept);

@@ -12,6 +12,7 @@
 #include "cli/outcome.hpp"
 #include "cli/ping.hpp"
 #include "cli/report_text.hpp"
+#include "cli/standard_output.hpp"
 #include "session/interrupt.hpp"
 
 namespace nb::cli {
@@ -37,7 +38,7 @@ class ReportedRun {
  private:
   int timed(CommandRunner command) {
     const SteadyTime began = m_clock.steady();
-    const int exit_code = command(m_settings, m_clock);
+    const int exit_code = checked_output(command(m_settings, m_clock));
     m_elapsed = std::chrono::round<std::chrono::seconds>(m_clock.steady() - began);
     return exit_code;
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/standard_output.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "base/text.hpp"
@@ -14,6 +16,9 @@ namespace {
 
 constexpr std::size_t k_longest_line = std::size_t{64} << 10;  // a file without line ends does not wait for one
 
+// The reader of a pipe may have heard enough. Not by the code for errno: its advice is for the set.
+Status cannot_write() { return errno == EPIPE ? Status() : fail(Errc::io, "standard output", errno); }
+
 }  // namespace
 
 StandardOutput::StandardOutput(OutputForm form, Outcome* outcome)
@@ -21,7 +26,7 @@ StandardOutput::StandardOutput(OutputForm form, Outcome* outcome)
 
 Status StandardOutput::put(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
-  return fail_errno("standard output");
+  return cannot_write();
 }
 
 Status StandardOutput::write(std::string_view bytes) {
@@ -54,8 +59,16 @@ Status StandardOutput::notice(const std::string& text) {
 Status StandardOutput::finish() {
   if (m_outcome != nullptr) m_outcome->summary = m_last.text();
   NB_TRY(put(escape_controls(std::exchange(m_line, {}))));
-  if (std::fflush(stdout) != 0) return fail_errno("standard output");
-  return {};
+  return std::fflush(stdout) == 0 ? Status() : cannot_write();
+}
+
+int checked_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  struct stat out {};
+  const bool has_reader = ::fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
+  if (exit_code != 0 || has_reader) return exit_code;
+  print_message("standard output: cannot be written");
+  return info(Errc::io).exit_code;
 }
 
 }  // namespace nb::cli

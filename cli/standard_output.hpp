@@ -34,4 +34,8 @@ class StandardOutput final : public session::CommandOutput {
   std::string m_line;  // the line that has not ended yet; only on a terminal
 };
 
+// `exit_code`, or that of Errc::io, which is then told, if all went well but for the output: a result that could not be
+// put where it was to go is none. Where that is a pipe its reader may have heard enough.
+int checked_output(int exit_code);
+
 }  // namespace nb::cli

@@ -105,6 +105,13 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
 }
 
+std::string_view begin_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto continues = [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) == 0x80U; };
+  while (most > 0 && continues(text[most])) --most;
+  return text.substr(0, most);
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   while (true) {

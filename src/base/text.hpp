@@ -32,6 +32,9 @@ bool equals_ignoring_case(std::string_view a, std::string_view b);
 // Without the blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
 
+// As many bytes of UTF-8 text as there may be, without half of a character at the end.
+std::string_view begin_of(std::string_view text, std::size_t most);
+
 // The pieces between `separator`s; an empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

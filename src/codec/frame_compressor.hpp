@@ -27,7 +27,7 @@ class FrameCompressor {
   // Appends `payload`, compressed, to `out`: whole, so that the receiver gets all of it out of these bytes. What was
   // appended must be sent, even if it is longer than the payload (by a few bytes at most), because later frames refer
   // to it. Another level than last time ends the zstd frame and begins the next, with an empty window. `level` is
-  // within k_least_level and k_most_level. Errc::internal where memory is short; the stream is of no use then.
+  // within k_least_level and k_most_level. Errc::io where memory is short; the stream is of no use then.
   Status compress(ByteView payload, int level, Bytes& out);
   // As compress(), and ends the zstd frame. If it is the first payload of its frame too, memory follows its size: some
   // KiB for a small one, where a window takes MiB.

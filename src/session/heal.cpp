@@ -54,8 +54,10 @@ class Healer {
     const std::vector<txn::Damaged> files = m_files;
     for (const txn::Damaged& file : files) {
       const Status done = may_go_on() ? one(file, places) : fail(Errc::interrupted, "");
-      if (ends_all(done)) m_report.cut_short = done.error();
-      if (m_report.cut_short) break;
+      if (ends_all(done)) {
+        m_report.cut_short = done.error();
+        break;
+      }
       NB_TRY(done);
     }
     m_report.left = files.size() - m_report.healed;

@@ -8,6 +8,32 @@
 #include "fs/metadata.hpp"
 
 namespace nb::session {
+namespace {
+
+// Whether nothing but the case of its letters can make another name the same: not how letters are composed, nor what
+// FAT and its kin do with '~', and with dots and blanks at the end.
+bool is_plain(std::string_view name) {
+  const auto is_plain_byte = [](char c) { return c >= ' ' && c < 0x7F && c != '~'; };
+  return !name.ends_with('.') && !name.ends_with(' ') && std::all_of(name.begin(), name.end(), is_plain_byte);
+}
+
+std::string with_other_case(std::string name) {
+  for (char& c : name) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) c = static_cast<char>(c ^ 0x20);
+  }
+  return name;
+}
+
+// Saves listing a large directory for each of its names.
+bool is_alone(const fs::Directory& parent, const std::string& name) {
+  if (!is_plain(name)) return false;
+  const std::string folded = with_other_case(name);
+  if (folded == name) return true;
+  const auto found = parent.stat_at(folded);
+  return !found && found.error().code == Errc::not_found;
+}
+
+}  // namespace
 
 NameCheck::NameCheck(const fs::Directory& root, txn::FileSet* set, txn::Transaction* transaction)
     : m_transaction(transaction) {
@@ -23,7 +49,7 @@ bool NameCheck::may_fold(const fs::Directory& parent) const {
 Result<std::optional<std::string>> NameCheck::other_name(const fs::Directory& parent, const std::string& name) const {
   if (!may_fold(parent)) return std::nullopt;
   const auto stat = parent.stat_at(name);
-  if (!stat) return std::nullopt;
+  if (!stat || is_alone(parent, name)) return std::nullopt;
   NB_TRY_ASSIGN(const auto names, parent.list());
   std::optional<std::string> other;
   for (const fs::NamedType& each : names) {

@@ -41,6 +41,9 @@ class PastSources {
     auto found = look_up(m_root, inside);
     if (!found) return wrap(std::move(found).error(), "source " + source + " at generation " + number());
     if (found->entries.size() == 1 && !found->by_pattern) m_last_is_file = is_file(found->entries.front());
+    const bool skips_files = found->by_pattern && !name;
+    if (skips_files) std::erase_if(found->entries, is_file);
+    if (found->entries.empty()) return fail(Errc::not_found, "source " + source + ": no directory has such a name");
     for (PastEntry& entry : found->entries) NB_TRY(name ? add_entry(std::move(entry)) : add_content_of(entry, source));
     return {};
   }

@@ -81,9 +81,9 @@ class Scrub {
 
   Status read_all() {
     if (!m_report.resumed) {
+      NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
       // A pass in several runs does not know what moved between them.
       m_before = trees_now();
-      NB_TRY_ASSIGN(m_report.bad_records, check_records(m_set, m_observer, m_clock));
     }
     m_is_begun = true;
     m_way = Way::to_end;

@@ -114,11 +114,10 @@ Result<std::uint64_t> check_records(txn::FileSet& set, ScrubObserver& observer, 
   std::uint64_t bad = 0;
   std::optional<std::uint64_t> done;
   while (true) {
-    const Result<Stretch> stretch = check_stretch(set, done, observer, clock);
-    if (!stretch) return tl::make_unexpected(stretch.error());
-    bad += stretch->bad;
-    if (stretch->is_last) return bad;
-    done = stretch->done;
+    NB_TRY_ASSIGN(const Stretch stretch, check_stretch(set, done, observer, clock));
+    bad += stretch.bad;
+    if (stretch.is_last) return bad;
+    done = stretch.done;
     clock.pause(k_break);
   }
 }

@@ -76,12 +76,14 @@ Result<Records> read_records(const fs::Directory& control) {
   return Records{format, secret, std::move(head)};
 }
 
+tl::unexpected<Error> gone() { return fail(Errc::locked, "the file set was removed meanwhile", ESTALE); }
+
 // Whether `control` is what the root has for its control directory.
 Status check_same(const fs::Directory& root, const fs::Directory& control) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_control_name));
   NB_TRY_ASSIGN(const fs::Stat held, control.stat());
   if (there && same_inode(*there, held)) return {};
-  return fail(Errc::locked, "the file set was removed meanwhile", ESTALE);
+  return gone();
 }
 
 // Somebody who is making a set at this moment holds the writer's lock in it.
@@ -179,7 +181,9 @@ FileSet::FileSet(std::unique_ptr<fs::Directory> root, std::unique_ptr<fs::Direct
     : m_root(std::move(root)), m_control(std::move(control)), m_format(format), m_secret(std::move(secret)) {}
 
 Result<std::unique_ptr<FileSet>> FileSet::open(std::unique_ptr<fs::Directory> root) {
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->open_directory(k_control_name));
+  Result<std::unique_ptr<fs::Directory>> there = root->open_directory(k_control_name);
+  if (!there && there.error().code == Errc::not_found) return gone();
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, std::move(there));
   NB_FAILPOINT("txn.open.control");
   Result<Records> records = read_records(*control);
   // Somebody who removes the set takes them away one by one.

@@ -15,8 +15,8 @@ using nb::k_control_name;
 
 class FileSet {
  public:
-  // Opens the set whose root this is. Errc::not_found: no control directory; Errc::bad_set: damaged or newer format;
-  // as check_in_place().
+  // Opens the set whose root this was found to be (locate.hpp). Errc::bad_set: damaged or newer format; as
+  // check_in_place().
   static Result<std::unique_ptr<FileSet>> open(std::unique_ptr<fs::Directory> root);
   // Makes the control directory, durably, so that it is there whole or not at all (a crash leaves a temporary name that
   // the next create removes). Errc::exists if there is one.

@@ -43,7 +43,7 @@ class History {
   // An empty one where nothing is kept yet. `set` outlives it.
   static Result<History> open(FileSet& set);
 
-  // Kept generations, oldest first. The last is the live tree's, unless nothing is kept.
+  // Kept generations, oldest first. The last is the live tree's, unless nothing is kept or it has gone.
   [[nodiscard]] const std::vector<std::uint64_t>& numbers() const { return m_numbers; }
   [[nodiscard]] bool has(std::uint64_t number) const;
   // Whether the live generation, which leads back to older ones, has gone from here: a loss, or the work of a person.

@@ -27,10 +27,12 @@ Result<std::optional<std::uint64_t>> step_back(const History& history, std::uint
   return account->previous;
 }
 
-// The next run tries again: a full disk, say, is no reason to refuse what may make room.
-void note_past(fs::Directory& control) {
-  const auto noted = find_name(control, k_past_name);
-  if (noted && !*noted) static_cast<void>(control.create_file(k_past_name));
+// Without listing what may be ten thousand generations.
+Result<bool> has_live(FileSet& set) {
+  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
+  if (!history) return false;
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> live, find_name(*history, std::to_string(set.head().generation)));
+  return live && live->type == fs::FileType::directory;
 }
 
 }  // namespace
@@ -51,18 +53,19 @@ Error in_changes(Error error, std::uint64_t generation) {
   return error;
 }
 
-Status hold_to_history(FileSet& set) {
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> history, open_if_there(set.control(), k_history_name));
-  const std::uint64_t live = set.head().generation;
-  if (history) {
-    NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(*history, std::to_string(live)));
-    if (there) {
-      note_past(set.control());
-      return {};
-    }
-  }
-  NB_TRY_ASSIGN(const History all, History::open(set));
-  return all.lacks_live() ? tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, live)) : Status();
+Status check_live_account(FileSet& set) {
+  NB_TRY_ASSIGN(const bool is_there, has_live(set));
+  if (is_there) return {};
+  NB_TRY_ASSIGN(const History history, History::open(set));
+  if (!history.lacks_live()) return {};
+  return tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, set.head().generation));
+}
+
+void note_past(FileSet& set) {
+  const auto noted = find_name(set.control(), k_past_name);
+  if (!noted || *noted) return;
+  const auto is_there = has_live(set);
+  if (is_there && *is_there) static_cast<void>(set.control().create_file(k_past_name));
 }
 
 Result<HistoryCheck> check_history(FileSet& set) {

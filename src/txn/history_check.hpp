@@ -18,10 +18,13 @@ struct HistoryCheck {
 // Reads every list whole, as a restore of the oldest generation does. Errors are those of reading the directory alone.
 Result<HistoryCheck> check_history(FileSet& set);
 
-// Errc::bad_set where the set lacks its live generation (History::lacks_live): a push would make its account anew,
-// without the way back. Where it does not, this is noted, so that a loss of the whole history shows too. The caller has
-// the writer's lock.
-Status hold_to_history(FileSet& set);
+// Errc::bad_set where the set lacks its live generation (History::lacks_live): a commit would make its account anew,
+// without the way back.
+Status check_live_account(FileSet& set);
+// Notes that the set has its live generation, if it does, so that a loss of the whole history shows from then on. Where
+// that fails the next run tries again: a full disk, say, is no reason to refuse what may make room. The caller has the
+// writer's lock.
+void note_past(FileSet& set);
 
 // The error of the way back from `generation`, as a person is told it: what is damaged, and what cannot be had because
 // of it. `error` names the record, as those of its account do; those of its list come through in_changes().

@@ -9,6 +9,7 @@
 #include "fs/metadata.hpp"
 #include "txn/change_list.hpp"
 #include "txn/history.hpp"
+#include "txn/history_check.hpp"
 #include "txn/journal.hpp"
 #include "txn/set_files.hpp"
 #include "txn/small_file.hpp"
@@ -142,7 +143,7 @@ class Mender {
     NB_TRY_ASSIGN(const Head head, find_head());
     NB_TRY(put(m_control, k_head_name, encode(head)));
     m_head = head;
-    tell(k_head_name, m_numbers.empty() ? "as that of a set that keeps no generations"
+    tell(k_head_name, m_numbers.empty() ? "as generation 0: nothing tells of another"
                                         : "from history/" + std::to_string(head.generation));
     return {};
   }
@@ -175,8 +176,10 @@ class Mender {
     if (at != m_numbers.end() && *at == live) return {};
     NB_TRY_ASSIGN(const std::optional<fs::Stat> past, find_name(m_control, k_past_name));
     if (at == m_numbers.begin() && !past) return {};
+    if (m_numbers.empty()) m_report.loss = no_way_back({Errc::not_found, 0, ""}, live);
     if (!m_history) {
       NB_TRY_ASSIGN(m_history, open_or_create_directory(m_control, k_history_name));
+      NB_TRY(m_control.sync());
     }
     NB_TRY(m_history->create_directory(std::to_string(live)));
     NB_TRY(m_history->sync());

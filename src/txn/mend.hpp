@@ -10,6 +10,7 @@
 //   spare      from format and secret
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace nb::txn {
 
 struct MendReport {
   std::vector<std::string> mended;  // a line each, for a person: "head: made anew from history/7"
+  std::optional<Error> loss;        // of all older generations: nothing else in the set tells of it from now on
 };
 
 // `root` has a control directory. Takes the writer's lock for as long as it works. What was damaged stays beside the new

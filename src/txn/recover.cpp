@@ -4,6 +4,7 @@
 #include "txn/apply_lock.hpp"
 #include "txn/arrivals.hpp"
 #include "txn/commit.hpp"
+#include "txn/history_check.hpp"
 #include "txn/orphans.hpp"
 #include "txn/small_file.hpp"
 #include "txn/spare.hpp"
@@ -128,6 +129,7 @@ Result<RecoveryReport> recover(FileSet& set, const WriterLock& writer, Clock& cl
     return nothing;
   }
   NB_TRY(check_belongs(set, standing->journal.header()));
+  if (standing->name == k_journal_name && standing->journal.header().keeps_history) NB_TRY(check_live_account(set));
   NB_TRY_ASSIGN(const std::unique_ptr<fs::File> lock, take_apply_lock(set, k_wait_readers, clock, go_on));
   NB_TRY(make_sure(set, standing->journal));
   return work(set, *standing);

@@ -37,7 +37,8 @@ Result<Stage> open_stage(FileSet& set, const TxId& id) {
 Result<std::unique_ptr<Transaction>> Transaction::begin(FileSet& set, const WriterLock& lock, const TxId& id,
                                                         Clock& clock, const GoOn& go_on) {
   NB_TRY_ASSIGN(RecoveryReport recovered, recover(set, lock, clock, go_on));
-  NB_TRY(hold_to_history(set));
+  NB_TRY(check_live_account(set));
+  note_past(set);
   NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> device, set.control().reopen());
   NB_TRY_ASSIGN(Stage stage, open_stage(set, id));
   const bool numbers_last = knows_inodes(set.control());

@@ -102,10 +102,26 @@ class Bookkeeping(Case):
         outcome = self.run_code(opt.DAMAGED, "scrub", "-q", pool)
         self.assertIn(f"history/{NEWEST} is missing", outcome.stderr.decode(), outcome.text)
         self.newest_gone(pool)
-        outcome = self.run_ok("recover", pool)
-        self.assertIn(f"history/{NEWEST}/generation was damaged or missing", outcome.text)
+        outcome = self.run_code(opt.BAD_SET, "recover", pool)
+        self.assertIn(f"no generation before {NEWEST} can be restored any more", outcome.text)
+        self.run_ok("recover", pool)
         self.run_ok("push", "--delete", f"{self.made.source}/", pool)
         self.run_ok("scrub", "-q", pool)
+
+    def test_history_gone_beside_an_interrupted_commit(self) -> None:
+        """Finishing it would make the history anew."""
+        pool = self.made.pool
+        (self.made.source / "more").write_text("more")
+        push = ("push", "--delete", f"{self.made.source}/", pool)
+        self.dies(*push, failpoint="txn.commit.point=abort")
+        shutil.rmtree(pool / ".nbackup/history")
+        outcome = self.run_code(opt.BAD_SET, *push)
+        self.assertIn(f"history/{NEWEST}: missing", outcome.stderr.decode(), outcome.text)
+        outcome = self.run_code(opt.BAD_SET, "recover", pool)
+        self.assertIn(f"no generation before {NEWEST} can be restored any more", outcome.text)
+        self.assertEqual((pool / "more").read_text(), "more")
+        self.run_ok(*push)
+        self.assertEqual(kept(pool), [NEWEST, NEWEST + 1])
 
     def newest_gone(self, pool: Path) -> None:
         """A push would make it anew without its way back, and nobody would hear of the loss."""

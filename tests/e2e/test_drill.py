@@ -100,6 +100,22 @@ class Sound(Drilled):
         self.assertIn("not there", self.drill("--at", "99", self.pool, code=opt.USAGE).stderr.decode())
         self.assertIn("not in generation", self.drill(f"{self.pool}:nothing", code=3).stderr.decode())
 
+    def test_a_part_that_older_generations_lack(self) -> None:
+        """One is drilled by chance; there is nothing wrong with it."""
+        self.make()
+        (self.source / "late").mkdir()
+        (self.source / "late/file").write_text("late")
+        self.push()
+        for _ in range(3):
+            found = result(self.drill(f"{self.pool}:late"))
+            self.assertEqual((found["files"], found["problems"]), (1, 0))
+
+    def test_a_set_within_is_passed_over(self) -> None:
+        self.make()
+        self.run_ok("init", self.pool / "inner")
+        (self.pool / "inner/its").write_text("own")
+        self.assertEqual(result(self.drill(self.pool))["problems"], 0)
+
     def test_sample_and_limit(self) -> None:
         self.make()
         self.assertEqual(result(self.drill("--at", "latest", "--sample", "2", self.pool))["files"], 2)
@@ -213,6 +229,8 @@ class Rot(Drilled):
         (self.pool / ".nbackup/history/2/changes").unlink()
         outcome = self.run_code(51, "drill", "--at", "1", self.pool)
         self.assertIn(b"history/2", outcome.stderr)
+        [row] = (json.loads(line) for line in self.run_ok("status", "--json").stdout.splitlines())
+        self.assertEqual(row["drill_exit"], 51, row)
         self.drill("--at", "latest", self.pool)
 
 

@@ -92,6 +92,31 @@ class Hooks(Reports):
         self.assertIn(told["ERROR"], failed.stderr.decode())
         self.assertNotIn("SUMMARY", told)
 
+    def test_an_output_that_cannot_be_written_is_a_failure(self) -> None:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, "push", *self.hooks(), f"{self.source}/", self.pool], env=self.world.env(),
+                                  stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+        self.assertEqual(done.returncode, opt.IO, done.stderr)
+        self.assertIsNone(self.told("after"))
+        told = self.told("on-failure")
+        assert told
+        self.assertEqual(told["EXIT_CODE"], str(opt.IO))
+
+    def test_an_error_that_is_longer_than_a_variable(self) -> None:
+        sources = [self.dir / f"{number:04}{'s' * 96}" for number in range(1200)]
+        for source in sources:
+            source.mkdir()
+            (source / "file").write_text("content")
+        names = [f"{source}/" for source in sources]
+        self.run_ok("push", *names, self.pool)
+        for source in sources:
+            (source / "file").unlink()
+        failed = self.run_code(opt.EMPTY_SOURCE, "push", *self.hooks(), *names, self.pool)
+        self.assertGreater(len(failed.stderr), 128 << 10, "what is told is what a variable cannot take")
+        told = self.told("on-failure")
+        assert told
+        self.assertTrue(failed.stderr.decode().find(told["ERROR"][-100:]) > 0, told["ERROR"][-100:])
+
     def test_after_and_on_failure_that_fail(self) -> None:
         failed = self.push("--after", "kill -9 $$", "--on-failure", f"{self.note} on-failure; false", code=opt.HOOK_FAILED)
         self.assertTrue((self.pool / "a").exists(), "the run stands")

@@ -200,6 +200,12 @@ class Paths(Past):
                     self.run_ok("restore", "--at", "1", *options, self.world.far(f"{self.pool}:{pattern}", carrier),
                                 self.out)
                     self.assertEqual(self.names(), found)
+        # With a slash at its end, directories alone; a.txt and b.txt match too.
+        self.run_ok("restore", "--at", "1", f"{self.pool}:docs/*/", self.dir / "content")
+        self.assertEqual(sorted(os.listdir(self.dir / "content")),
+                         sorted(os.listdir(self.kept[1] / "docs/deep")))
+        outcome = self.run_code(opt.PATH, "restore", "--at", "1", f"{self.pool}:docs/*.txt/", self.dir / "none")
+        self.assertIn(b"no directory has such a name", outcome.stderr)
         outcome = self.run_code(opt.PATH, "restore", "--at", "1", f"{self.pool}:docs/*.pdf", self.dir / "none")
         self.assertIn(b"docs/*.pdf at generation 1", outcome.stderr)
         self.assertFalse((self.dir / "none").exists())
@@ -328,7 +334,18 @@ class Forms(Past):
             done = subprocess.run([BINARY, "restore", f"{self.pool}:a", "-"], env=self.world.env(), stdout=full,
                                   stderr=subprocess.PIPE, check=False, timeout=60)
         self.assertEqual(done.returncode, opt.IO)
-        self.assertIn(b"write to standard output", done.stderr)
+        self.assertIn(b"standard output: No space left", done.stderr)
+        self.assertNotIn(b"Free some space", done.stderr, "that is advice for the set")
+
+    def test_standard_output_whose_reader_has_heard_enough(self) -> None:
+        self.small()
+        for command in (("restore", f"{self.pool}:a", "-"), ("rollback", "-n", "--to", "1", self.pool)):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with os.fdopen(writer) as gone:
+                done = subprocess.run([BINARY, *command], env=self.world.env(), stdin=subprocess.DEVNULL, stdout=gone,
+                                      stderr=subprocess.PIPE, check=False, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), command)
 
     def test_standard_output_that_is_interrupted_while_connecting(self) -> None:
         """A host that takes the connection and says nothing."""

@@ -68,7 +68,7 @@ TEST_CASE("frames of every kind and level come out as they went in", "[codec]") 
 TEST_CASE("a last payload ends its zstd frame, and another may follow", "[codec]") {
   FrameCompressor compressor;
   FrameDecompressor decompressor(Windows::ordinary);
-  for (const std::size_t size : {1, 100, 70'000, 400'000}) {
+  for (const std::size_t size : {1U, 100U, 70'000U, 400'000U}) {
     CAPTURE(size);
     const Bytes payload = text_content(size, 1);
     for (const bool is_only_one : {true, false}) {

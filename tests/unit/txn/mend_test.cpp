@@ -222,9 +222,9 @@ TEMPLATE_TEST_CASE("history check: what cannot be read now is not dropped for it
 // What a push would make anew, without the way back.
 TEMPLATE_TEST_CASE("history check: the live generation is not there any more", "[txn][mend]", SimWorld, PosixWorld) {
   Fixture<TestType> at;
-  CHECK(hold_to_history(at.set.set()));
+  CHECK(check_live_account(at.set.set()));
   good(fs::remove_tree(*good(at.set.set().control().open_directory(k_history_name)), "3"));
-  CHECK(code(hold_to_history(at.set.set())) == Errc::bad_set);
+  CHECK(code(check_live_account(at.set.set())) == Errc::bad_set);
   const auto lock = good(WriterLock::acquire(at.set.set(), note_for(tx_id(1)), 0s, at.clock));
   CHECK(code(Transaction::begin(at.set.set(), *lock, tx_id(4), at.clock)) == Errc::bad_set);
 }
@@ -234,13 +234,14 @@ TEMPLATE_TEST_CASE("history check: none is there any more", "[txn][mend]", SimWo
   Fixture<TestType> at;
   fs::Directory& control = at.set.set().control();
   const bool was_seen = GENERATE(true, false);
-  if (was_seen) CHECK(hold_to_history(at.set.set()));
+  if (was_seen) note_past(at.set.set());
   good(fs::remove_tree(control, k_history_name));
   CHECK(good(History::open(at.set.set())).lacks_live() == was_seen);
-  CHECK(hold_to_history(at.set.set()).has_value() == !was_seen);
+  CHECK(check_live_account(at.set.set()).has_value() == !was_seen);
   const MendReport report = good(at.mend());
   CHECK(report.mended.size() == (was_seen ? 1U : 0U));
-  CHECK(hold_to_history(at.set.set()));
+  CHECK(report.loss.has_value() == was_seen);
+  CHECK(check_live_account(at.set.set()));
   CHECK(good(History::open(at.set.set())).numbers().size() == (was_seen ? 1U : 0U));
 }
 
@@ -250,7 +251,7 @@ TEMPLATE_TEST_CASE("mend: the live generation is there again, and leads to none"
   const MendReport report = good(at.mend());
   REQUIRE(report.mended.size() == 1);
   CHECK_THAT(report.mended.front(), Catch::StartsWith("history/3/generation"));
-  CHECK(hold_to_history(at.set.set()));
+  CHECK(check_live_account(at.set.set()));
   const HistoryCheck check = good(check_history(at.set.set()));
   CHECK(check.lost == std::vector<std::uint64_t>{2, 1});
   REQUIRE(check.damage);
