@@ -77,14 +77,13 @@ class Sampler {
   // Up to `count` files of that generation.
   Status add(std::uint64_t generation, std::size_t count) {
     NB_TRY_ASSIGN(session::SetView view, session::SetView::open(m_reader, generation));
-    return add_from(view, count);
+    NB_TRY_ASSIGN(const auto top, named(view.open_directory(m_top)));
+    return add_from(view, *top, count);
   }
   // The same of one that the user did not ask for: what cannot be read of it is a finding, that it had no such path is
   // none.
   Status try_add(std::uint64_t generation, std::size_t count) {
-    auto view = session::SetView::open(m_reader, generation);
-    if (view && lacks_top(*view)) return {};
-    const Status added = view ? add_from(*view, count) : Status(tl::make_unexpected(view.error()));
+    const Status added = add_if_there(generation, count);
     if (added || added.error().code == Errc::interrupted) return added;
     return m_problems.tell(wrap(added.error(), "generation " + std::to_string(generation)).value());
   }
@@ -98,17 +97,21 @@ class Sampler {
   }
 
  private:
-  Status add_from(session::SetView& view, std::size_t count) {
+  Status add_if_there(std::uint64_t generation, std::size_t count) {
+    NB_TRY_ASSIGN(session::SetView view, session::SetView::open(m_reader, generation));
+    const auto top = view.open_directory(m_top);
+    if (!top && is_not_there(top.error().code)) return {};
+    NB_TRY(top);
+    return add_from(view, **top, count);
+  }
+
+  // `top`: m_top as `view` has it.
+  Status add_from(session::SetView& view, fs::Directory& top, std::size_t count) {
     Reservoir chosen(count, m_random);
-    NB_TRY(walk(view, chosen));
+    NB_TRY(walk(top, chosen));
     m_sample.files += chosen.seen();
     for (const RelPath& path : chosen.take()) NB_TRY(take(view, path));
     return {};
-  }
-
-  [[nodiscard]] bool lacks_top(session::SetView& view) const {
-    const auto top = view.open_directory(m_top);
-    return !top && (top.error().code == Errc::not_found || top.error().code == Errc::path);
   }
 
   static cache::Warn warn_through(session::CommandOutput& output) {
@@ -132,8 +135,7 @@ class Sampler {
     return is_known ? std::optional(expected.digest) : std::nullopt;
   }
 
-  Status walk(session::SetView& view, Reservoir& chosen) {
-    NB_TRY_ASSIGN(const auto top, named(view.open_directory(m_top)));
+  Status walk(fs::Directory& top, Reservoir& chosen) {
     session::FileWalk walk;
     walk.is_held = true;
     walk.visit = [&](fs::Directory&, const RelPath& below) -> Status {
@@ -146,7 +148,7 @@ class Sampler {
       if (txn::is_set(m_reader.set().root(), m_top.join(below))) return {};
       return m_problems.tell(unreadable(error, "read " + m_top.join(below).str()));
     };
-    return session::walk_files(*top, walk);
+    return session::walk_files(top, walk);
   }
 
   // Looks at one that was chosen, unless what it brings is beyond the limit.

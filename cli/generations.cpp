@@ -71,9 +71,7 @@ Result<std::vector<txn::Generation>> generations_of(const session::SetReader& re
     generations.push_back(generation ? std::move(*generation) : txn::Generation{kept, std::nullopt, {}, 0, {}});
   }
   const txn::Head& head = reader.set().head();
-  if (reader.history.lacks_live()) {
-    NB_TRY(problems.tell(txn::no_way_back({Errc::not_found, 0, ""}, head.generation)));
-  }
+  if (reader.history.lacks_live()) NB_TRY(problems.tell(txn::no_live_account(head.generation)));
   const bool has_live = reader.history.has(head.generation);
   if (!has_live) generations.push_back({head.generation, std::nullopt, head.transaction, head.time_ns, {}});
   return generations;

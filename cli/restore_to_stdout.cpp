@@ -10,6 +10,7 @@
 #include "cli/outcome.hpp"
 #include "cli/restore.hpp"
 #include "cli/scratch_directory.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/transfer.hpp"
 
 namespace nb::cli {
@@ -38,9 +39,7 @@ Status copy_to_stdout(const std::string& path, const std::string& shown) {
     const auto count = read_full(file.get(), buffer);
     if (!count) return fail_errno("read " + path, count.error().sys_errno);
     const Status written = write_full(STDOUT_FILENO, std::span(buffer).first(*count));
-    // The reader of a pipe may have heard enough.
-    if (!written && written.error().sys_errno == EPIPE) return {};
-    if (!written) return fail(Errc::io, "standard output", written.error().sys_errno);
+    if (!written) return output_failed(written.error().sys_errno);
     if (*count < buffer.size()) return {};
   }
 }

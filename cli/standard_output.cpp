@@ -16,9 +16,6 @@ namespace {
 
 constexpr std::size_t k_longest_line = std::size_t{64} << 10;  // a file without line ends does not wait for one
 
-// The reader of a pipe may have heard enough. Not by the code for errno: its advice is for the set.
-Status cannot_write() { return errno == EPIPE ? Status() : fail(Errc::io, "standard output", errno); }
-
 }  // namespace
 
 StandardOutput::StandardOutput(OutputForm form, Outcome* outcome)
@@ -26,7 +23,7 @@ StandardOutput::StandardOutput(OutputForm form, Outcome* outcome)
 
 Status StandardOutput::put(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
-  return cannot_write();
+  return output_failed(errno);
 }
 
 Status StandardOutput::write(std::string_view bytes) {
@@ -59,7 +56,12 @@ Status StandardOutput::notice(const std::string& text) {
 Status StandardOutput::finish() {
   if (m_outcome != nullptr) m_outcome->summary = m_last.text();
   NB_TRY(put(escape_controls(std::exchange(m_line, {}))));
-  return std::fflush(stdout) == 0 ? Status() : cannot_write();
+  return std::fflush(stdout) == 0 ? Status() : output_failed(errno);
+}
+
+// Not by the code for errno: its advice is for the set.
+Status output_failed(int sys_errno) {
+  return sys_errno == EPIPE ? Status() : fail(Errc::io, "standard output", sys_errno);
 }
 
 int checked_output(int exit_code) {

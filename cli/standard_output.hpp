@@ -34,8 +34,11 @@ class StandardOutput final : public session::CommandOutput {
   std::string m_line;  // the line that has not ended yet; only on a terminal
 };
 
+// What comes of a write that failed: nothing where the reader of a pipe has gone, who may have heard enough; else
+// Errc::io.
+Status output_failed(int sys_errno);
 // `exit_code`, or that of Errc::io, which is then told, if all went well but for the output: a result that could not be
-// put where it was to go is none. Where that is a pipe its reader may have heard enough.
+// put where it was to go is none. As above where that is a pipe.
 int checked_output(int exit_code);
 
 }  // namespace nb::cli

@@ -76,6 +76,8 @@ int exit_code_of(Errc code) {
   return row.cls == per_file ? info(Errc::io).exit_code : row.exit_code;
 }
 
+bool is_not_there(Errc code) { return code == Errc::not_found || code == Errc::path; }
+
 std::span<const ErrcInfo> errc_table() { return k_table; }
 
 std::optional<Errc> errc_from_number(std::uint64_t number) {

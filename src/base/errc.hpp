@@ -82,6 +82,9 @@ const ErrcInfo& info(Errc code);
 // is a failure of the whole here: 11.
 int exit_code_of(Errc code);
 
+// Whether an error of looking for a path says that it is not there, or that there is something else in its place.
+bool is_not_there(Errc code);
+
 // The whole table in numeric order.
 std::span<const ErrcInfo> errc_table();
 

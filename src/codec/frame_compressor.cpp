@@ -67,15 +67,10 @@ Status FrameCompressor::run(ByteView payload, Finish finish, Bytes& out) {
   }
 }
 
-Status FrameCompressor::compress(ByteView payload, int level, Bytes& out) {
+Status FrameCompressor::compress(ByteView payload, int level, Bytes& out, Finish finish) {
   NB_TRY(set_level(level, out));
-  return run(payload, Finish::flush, out);
-}
-
-Status FrameCompressor::compress_last(ByteView payload, int level, Bytes& out) {
-  NB_TRY(set_level(level, out));
-  m_level.reset();
-  return run(payload, Finish::end, out);
+  if (finish == Finish::end) m_level.reset();
+  return run(payload, finish, out);
 }
 
 }  // namespace nb::codec

@@ -16,6 +16,8 @@ namespace nb::codec {
 
 class FrameCompressor {
  public:
+  enum class Finish : std::uint8_t { flush, end };
+
   FrameCompressor();
   ~FrameCompressor();
   FrameCompressor(const FrameCompressor&) = delete;
@@ -28,16 +30,14 @@ class FrameCompressor {
   // appended must be sent, even if it is longer than the payload (by a few bytes at most), because later frames refer
   // to it. Another level than last time ends the zstd frame and begins the next, with an empty window. `level` is
   // within k_least_level and k_most_level. Errc::io where memory is short; the stream is of no use then.
-  Status compress(ByteView payload, int level, Bytes& out);
-  // As compress(), and ends the zstd frame. If it is the first payload of its frame too, memory follows its size: some
-  // KiB for a small one, where a window takes MiB.
-  Status compress_last(ByteView payload, int level, Bytes& out);
+  // Finish::end ends the zstd frame. If the payload is the first of its frame too, memory follows its size: some KiB for
+  // a small one, where a window takes MiB.
+  Status compress(ByteView payload, int level, Bytes& out, Finish finish = Finish::flush);
 
  private:
   struct Free {
     void operator()(ZSTD_CCtx_s* context) const;
   };
-  enum class Finish : std::uint8_t { flush, end };
   Status set_level(int level, Bytes& out);
   Status set_window(int level);
   Status run(ByteView payload, Finish finish, Bytes& out);

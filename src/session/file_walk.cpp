@@ -61,7 +61,7 @@ class Walker {
   }
 
   Status missed(const RelPath& path, const Error& error) {
-    const bool has_gone = error.code == Errc::not_found || error.code == Errc::path;
+    const bool has_gone = is_not_there(error.code);
     return has_gone && !m_walk.is_held ? Status() : m_walk.unreadable(path, error);
   }
 

@@ -278,7 +278,7 @@ class Scrub {
   }
 
   Status missed(const FilePlace& place, const Error& error) {
-    if (error.code == Errc::not_found || error.code == Errc::path) return {};
+    if (is_not_there(error.code)) return {};
     ++counts().unreadable;
     const std::string where =
         place.generation ? ".nbackup/history/" + std::to_string(*place.generation) + "/files/" : "";

@@ -21,9 +21,7 @@ class RecordCheck {
     if (directory != nullptr) m_trees.emplace(*directory);
   }
 
-  Status check_live(std::uint64_t number) {
-    return m_history.lacks_live() ? bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost) : Status();
-  }
+  Status check_live(std::uint64_t number) { return m_history.lacks_live() ? lost(number) : Status(); }
 
   Status check(std::uint64_t number) {
     const std::string name = place_of(number) + "/";
@@ -53,8 +51,7 @@ class RecordCheck {
 
   // Where older ones are there.
   Status check_previous(std::uint64_t number) {
-    if (number < m_history.numbers().front() || m_history.has(number)) return {};
-    return bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost);
+    return number < m_history.numbers().front() || m_history.has(number) ? Status() : lost(number);
   }
 
   Status check_kept(std::uint64_t number, const std::string& name, const RelPath& path) {
@@ -66,6 +63,8 @@ class RecordCheck {
     }
     return {};
   }
+
+  Status lost(std::uint64_t number) { return bad(place_of(number), {Errc::not_found, 0, ""}, k_older_is_lost); }
 
   Status bad(const std::string& what, const Error& error, const std::string& means) {
     if (error.code == Errc::interrupted) return tl::make_unexpected(error);

@@ -40,21 +40,20 @@ Status ChangeListWriter::append(const Change& change) {
   NB_TRY(decode_change(encoded));
   ByteWriter(m_block).blob(encoded);
   ++m_count;
-  return m_block.size() >= k_block_bytes ? write_block(Block::one_of_many) : Status();
+  return m_block.size() >= k_block_bytes ? write_block(Finish::flush) : Status();
 }
 
 // A block begins with a byte of its own, so that no footer can be taken for one.
-Status ChangeListWriter::write_block(Block which) {
+Status ChangeListWriter::write_block(Finish finish) {
   if (m_block.empty()) return {};
   Bytes record{std::byte{0}};
-  NB_TRY(which == Block::last ? m_compressor->compress_last(m_block, k_level, record)
-                              : m_compressor->compress(m_block, k_level, record));
+  NB_TRY(m_compressor->compress(m_block, k_level, record, finish));
   m_block.clear();
   return m_records.append(record);
 }
 
 Status ChangeListWriter::finish() {
-  NB_TRY(write_block(Block::last));
+  NB_TRY(write_block(Finish::end));
   Bytes footer;
   ByteWriter out(footer);
   out.u8(k_footer_kind);

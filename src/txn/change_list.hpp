@@ -21,8 +21,8 @@ class ChangeListWriter {
 
  private:
   explicit ChangeListWriter(std::unique_ptr<fs::File> file);
-  enum class Block : std::uint8_t { one_of_many, last };
-  Status write_block(Block which);
+  using Finish = codec::FrameCompressor::Finish;
+  Status write_block(Finish finish);
   RecordWriter m_records;
   std::unique_ptr<codec::FrameCompressor> m_compressor;
   Bytes m_block;

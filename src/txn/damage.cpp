@@ -97,9 +97,7 @@ bool is_there(const Result<std::optional<fs::Stat>>& found, const Damaged& file)
 }
 
 // A disk that fails must not make us forget what it damaged.
-bool cannot_tell(const Result<std::optional<fs::Stat>>& found) {
-  return !found && found.error().code != Errc::not_found && found.error().code != Errc::path;
-}
+bool cannot_tell(const Result<std::optional<fs::Stat>>& found) { return !found && !is_not_there(found.error().code); }
 
 // A damaged file at the place where it was or in a newer generation's files; as it is listed where it was not found, but
 // not all of these could be looked at.

@@ -44,6 +44,8 @@ Error no_way_back(Error error, std::uint64_t generation) {
   return error;
 }
 
+Error no_live_account(std::uint64_t live) { return no_way_back({Errc::not_found, 0, ""}, live); }
+
 Error in_changes(Error error, std::uint64_t generation) {
   const std::string list = "history/" + std::to_string(generation) + "/" + std::string(k_changes_name);
   if (error.code == Errc::not_found) return missing(list);
@@ -57,8 +59,7 @@ Status check_live_account(FileSet& set) {
   NB_TRY_ASSIGN(const bool is_there, has_live(set));
   if (is_there) return {};
   NB_TRY_ASSIGN(const History history, History::open(set));
-  if (!history.lacks_live()) return {};
-  return tl::make_unexpected(no_way_back({Errc::not_found, 0, ""}, set.head().generation));
+  return history.lacks_live() ? tl::make_unexpected(no_live_account(set.head().generation)) : Status();
 }
 
 void note_past(FileSet& set) {

@@ -26,6 +26,9 @@ Status check_live_account(FileSet& set);
 // writer's lock.
 void note_past(FileSet& set);
 
+// That error, of live generation `live`.
+Error no_live_account(std::uint64_t live);
+
 // The error of the way back from `generation`, as a person is told it: what is damaged, and what cannot be had because
 // of it. `error` names the record, as those of its account do; those of its list come through in_changes().
 Error no_way_back(Error error, std::uint64_t generation);

@@ -27,7 +27,7 @@ Result<fs::Directory*> LiveTree::parent_of(const RelPath& path) {
   if (!opened) {
     // A wrong type or a symlink on the way: somebody else's doing, and for us the parent is not there.
     const Errc code = opened.error().code;
-    if (code == Errc::not_found || code == Errc::path) return nullptr;
+    if (is_not_there(code)) return nullptr;
     return tl::make_unexpected(std::move(opened).error());
   }
   m_parent = std::move(*opened);

@@ -68,7 +68,7 @@ Result<Located> found_above(std::unique_ptr<fs::Directory> root, const std::stri
 
 bool is_set(const fs::Directory& tree, const RelPath& path) {
   const auto control = tree.open_directory_path(path.child(k_control_name));
-  if (!control) return control.error().code != Errc::not_found && control.error().code != Errc::path;
+  if (!control) return !is_not_there(control.error().code);
   return (*control)->stat_at(k_format_name).has_value();
 }
 

@@ -174,9 +174,11 @@ class Mender {
     const std::uint64_t live = m_head->generation;
     const auto at = std::lower_bound(m_numbers.begin(), m_numbers.end(), live);
     if (at != m_numbers.end() && *at == live) return {};
-    NB_TRY_ASSIGN(const std::optional<fs::Stat> past, find_name(m_control, k_past_name));
-    if (at == m_numbers.begin() && !past) return {};
-    if (m_numbers.empty()) m_report.loss = no_way_back({Errc::not_found, 0, ""}, live);
+    if (at == m_numbers.begin()) {
+      NB_TRY_ASSIGN(const std::optional<fs::Stat> past, find_name(m_control, k_past_name));
+      if (!past) return {};
+      m_report.loss = no_live_account(live);
+    }
     if (!m_history) {
       NB_TRY_ASSIGN(m_history, open_or_create_directory(m_control, k_history_name));
       NB_TRY(m_control.sync());

@@ -12,8 +12,7 @@ namespace {
 
 Status add_if_any(FileSet& set, const RelPath& place, std::string_view content, std::vector<Orphan>& orphans) {
   const auto directory = set.control().open_directory_path(place);
-  const bool is_none =
-      !directory && (directory.error().code == Errc::not_found || directory.error().code == Errc::path);
+  const bool is_none = !directory && is_not_there(directory.error().code);
   if (is_none) return {};
   NB_TRY(directory);
   NB_TRY_ASSIGN(const auto within, open_if_there(**directory, content));

@@ -9,9 +9,6 @@ namespace {
 using OverlayNode = PastOverlay::Node;
 using State = PastOverlay::State;
 
-// Not there, or something else in its place.
-bool is_missing(Errc code) { return code == Errc::not_found || code == Errc::path; }
-
 // `physical`: as the file system lists the name; null if it does not.
 std::optional<fs::FileType> listed_type(const OverlayNode& node, const fs::NamedType* physical) {
   switch (node.state) {
@@ -74,7 +71,7 @@ Result<PastDirectory::Found> PastDirectory::find(std::string_view name) const {
   Found found{&physical(), node};
   if (node->state == State::kept) {
     Result<const fs::Directory*> in = kept(node->generation);
-    if (!in && is_missing(in.error().code)) return tl::make_unexpected(lost(*node, m_path.child(name)));
+    if (!in && is_not_there(in.error().code)) return tl::make_unexpected(lost(*node, m_path.child(name)));
     NB_TRY_ASSIGN(found.in, std::move(in));
   }
   if (!node->children.empty()) NB_TRY(expect_directory(found, name));
@@ -176,7 +173,7 @@ Result<std::unique_ptr<fs::Directory>> PastDirectory::open_directory_path(const 
   const PastOverlay::Found found = PastOverlay::find(place().node, path);
   if (!found.is_absent) {
     Result<std::unique_ptr<fs::Directory>> opened = open_found(path, found);
-    if (opened || !is_missing(opened.error().code)) return opened;
+    if (opened || !is_not_there(opened.error().code)) return opened;
   }
   // Name by name, to find out what is missing, and whether it is lost.
   NB_TRY_ASSIGN(const auto parent, open_directory_path(path.parent()));

@@ -40,8 +40,7 @@ class SyncMoved {
     for (RelPath each = kept_files(generation).join(path).parent(); !each.is_root(); each = each.parent()) {
       if (!m_synced.insert(each.str()).second) return {};
       const auto directory = m_history.open_directory_path(each);
-      const bool is_gone =
-          !directory && (directory.error().code == Errc::not_found || directory.error().code == Errc::path);
+      const bool is_gone = !directory && is_not_there(directory.error().code);
       if (is_gone) continue;
       NB_TRY(directory);
       NB_TRY((*directory)->sync());

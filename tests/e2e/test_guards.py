@@ -14,7 +14,7 @@ from pathlib import Path
 from support import loopfs, options as opt, tree
 from support.crash import own_by_plain_user, wait_gone, wait_stopped
 from support.gen import make_tree
-from support.run import BINARY, PLAIN_USER, Case, Running, remove_tree
+from support.run import PLAIN_USER, Case, Running, remove_tree
 
 
 class Pushed(Case):
@@ -405,9 +405,8 @@ class Places(Pushed):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         for command in (["status", "--json"], ["push", "-i", f"{self.source}/", self.sink], ["cache", "show"]):
-            with self.subTest(command=command[0]), open("/dev/full", "wb") as full:
-                done = subprocess.run([BINARY, *map(str, command)], env=self.world.env(), stdout=full,
-                                      stderr=subprocess.PIPE, check=False)
+            with self.subTest(command=command[0]):
+                done = self.world.run_into_full(*command)
                 self.assertEqual(done.returncode, opt.IO, done.stderr)
                 self.assertEqual(done.stderr, b"nbackup: standard output: cannot be written\n")
 

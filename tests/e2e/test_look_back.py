@@ -241,9 +241,7 @@ class Here(Looking):
                              f"{older} to {newer}")
 
     def test_writing_fails_where_nobody_reads(self) -> None:
-        with open("/dev/full", "wb") as full:
-            run = subprocess.run([BINARY, "cat", f"{self.pool}:holes"], stdout=full, stderr=subprocess.PIPE,
-                                 env=self.world.env())
+        run = self.world.run_into_full("cat", f"{self.pool}:holes")
         self.assertEqual(run.returncode, opt.IO)
         self.assertIn(b"standard output", run.stderr)
 

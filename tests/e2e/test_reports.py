@@ -93,9 +93,7 @@ class Hooks(Reports):
         self.assertNotIn("SUMMARY", told)
 
     def test_an_output_that_cannot_be_written_is_a_failure(self) -> None:
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([BINARY, "push", *self.hooks(), f"{self.source}/", self.pool], env=self.world.env(),
-                                  stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+        done = self.world.run_into_full("push", *self.hooks(), f"{self.source}/", self.pool)
         self.assertEqual(done.returncode, opt.IO, done.stderr)
         self.assertIsNone(self.told("after"))
         told = self.told("on-failure")

@@ -330,9 +330,7 @@ class Forms(Past):
 
     def test_standard_output_that_is_full(self) -> None:
         self.small()
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([BINARY, "restore", f"{self.pool}:a", "-"], env=self.world.env(), stdout=full,
-                                  stderr=subprocess.PIPE, check=False, timeout=60)
+        done = self.world.run_into_full("restore", f"{self.pool}:a", "-")
         self.assertEqual(done.returncode, opt.IO)
         self.assertIn(b"standard output: No space left", done.stderr)
         self.assertNotIn(b"Free some space", done.stderr, "that is advice for the set")
@@ -340,11 +338,7 @@ class Forms(Past):
     def test_standard_output_whose_reader_has_heard_enough(self) -> None:
         self.small()
         for command in (("restore", f"{self.pool}:a", "-"), ("rollback", "-n", "--to", "1", self.pool)):
-            reader, writer = os.pipe()
-            os.close(reader)
-            with os.fdopen(writer) as gone:
-                done = subprocess.run([BINARY, *command], env=self.world.env(), stdin=subprocess.DEVNULL, stdout=gone,
-                                      stderr=subprocess.PIPE, check=False, timeout=60)
+            done = self.world.run_unread(*command)
             self.assertEqual((done.returncode, done.stderr), (0, b""), command)
 
     def test_standard_output_that_is_interrupted_while_connecting(self) -> None:

@@ -19,7 +19,7 @@ import time
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable
+from typing import IO, Iterable
 
 from . import tree
 from .sshd import HOST, Sshd
@@ -211,6 +211,22 @@ class World:
     def run(self, *args: str | os.PathLike[str], timeout: float = 120, failpoint: str = "", log: Path | None = None,
             user: str = "", cwd: Path | None = None) -> Outcome:
         return self.spawn(*args, failpoint=failpoint, log=log, user=user, cwd=cwd).wait(timeout)
+
+    def run_into(self, stdout: IO[bytes], *args: str | os.PathLike[str]) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([BINARY, *map(os.fspath, args)], env=self.env(), stdin=subprocess.DEVNULL, stdout=stdout,
+                              stderr=subprocess.PIPE, check=False, timeout=60)
+
+    def run_into_full(self, *args: str | os.PathLike[str]) -> subprocess.CompletedProcess[bytes]:
+        """Standard output is a full disk."""
+        with open("/dev/full", "wb") as full:
+            return self.run_into(full, *args)
+
+    def run_unread(self, *args: str | os.PathLike[str]) -> subprocess.CompletedProcess[bytes]:
+        """Standard output is a pipe that nobody reads any more."""
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as gone:
+            return self.run_into(gone, *args)
 
 
 def as_user(user: str) -> list[str]:

@@ -74,7 +74,7 @@ TEST_CASE("a last payload ends its zstd frame, and another may follow", "[codec]
     for (const bool is_only_one : {true, false}) {
       if (!is_only_one) REQUIRE(decompressor.decompress(compressed(compressor, payload), k_limit) == payload);
       Bytes out;
-      REQUIRE(compressor.compress_last(payload, 3, out).has_value());
+      REQUIRE(compressor.compress(payload, 3, out, FrameCompressor::Finish::end).has_value());
       // A frame that is one payload says how long it is, so that a reader needs no more than that either.
       const auto said = ZSTD_getFrameContentSize(out.data(), out.size());
       CHECK((said == size) == is_only_one);

@@ -2,13 +2,10 @@
 // The records of history, looked at in stretches between which commits are let in.
 #include "session/scrub_history.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <functional>
 
-#include "fs/path_root.hpp"
 #include "txn/locate.hpp"
 #include "unit/session/rig.hpp"
 
