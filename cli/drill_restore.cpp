@@ -49,16 +49,16 @@ Result<session::Job> job_for(const Settings& settings, const PoolPath& pool, std
                              const std::string& destination) {
   session::Job job;
   job.operation = wire::Operation::pull;
-  ssh::Location place = pool.live_place();
-  place.trailing_slash = ssh::TrailingSlash::present;
-  NB_TRY_ASSIGN(std::string source, far_path(place));
+  PoolPath content = pool;
+  content.trailing_slash = ssh::TrailingSlash::present;
+  NB_TRY_ASSIGN(std::string source, far_path(content));
   job.sources = {std::move(source)};
   job.destination = destination;
   job.client = client_name();
   job.at = wire::Moment{wire::MomentKind::generation, files.front().generation};
   NB_TRY_ASSIGN(job.options.filter_rules, rules_for(files));
   job.options.inactivity = settings.timeout;
-  const auto unsaid = place.host ? codec::CompressionMode::automatic : codec::CompressionMode::off;
+  const auto unsaid = pool.place.host ? codec::CompressionMode::automatic : codec::CompressionMode::off;
   job.options.compression = settings.compression.value_or(codec::Compression{unsaid, 0});
   return job;
 }

@@ -48,39 +48,51 @@ Result<std::string> key_of(const Location& place) {
   return real(place.path);
 }
 
-// A source's own key keeps its trailing slash: "x" and "x/" make different trees.
-Result<std::string> source_key_of(const std::vector<Location>& sources) {
-  std::string key;
-  for (const Location& source : sources) {
-    NB_TRY_ASSIGN(const std::string one, key_of(source));
-    if (!key.empty()) key += '\n';
-    key += one;
-    if (source.trailing_slash == TrailingSlash::present && one != "/") key += '/';
-  }
-  return key;
-}
-
 struct Source {
-  Location place;
+  Location place;  // for POOL:PATH what it is in the live tree, if there is one still
   std::string shown;
+  std::optional<PoolPath> in_pool;
 };
 
-// The place that POOL:PATH is in the live tree, if there is one still.
 Result<Source> parse_source(const std::string& text, SourceTime time) {
   NB_TRY_ASSIGN(Location place, ssh::parse_location(text));
   if (time == SourceTime::live || place.path.find(':') == std::string::npos) {
     std::string shown = place.display();
-    return Source{std::move(place), std::move(shown)};
+    return Source{std::move(place), std::move(shown), std::nullopt};
   }
-  NB_TRY_ASSIGN(const PoolPath pool, parse_pool_path(text));
-  return Source{pool.live_place(), pool.display()};
+  NB_TRY_ASSIGN(PoolPath pool, parse_pool_path(text));
+  return Source{pool.live_place(), pool.display(), std::move(pool)};
 }
 
-Status check_sides(CommandId command, const std::vector<Location>& sources, const Location& destination,
+// In an earlier state of a set, "/./" is where the place ends and the path in it begins.
+Result<std::string> far_place(const Location& place) {
+  NB_TRY_ASSIGN(std::string path, far_path(place));
+  for (std::size_t at = 0; (at = path.find("/./")) != std::string::npos;) path.erase(at, 2);
+  return path;
+}
+
+Result<std::string> far_source(const Source& source, SourceTime time) {
+  if (source.in_pool) return far_path(*source.in_pool);
+  return time == SourceTime::past ? far_place(source.place) : far_path(source.place);
+}
+
+// A source's own key keeps its trailing slash: "x" and "x/" make different trees.
+Result<std::string> source_key_of(const std::vector<Source>& sources) {
+  std::string key;
+  for (const Source& source : sources) {
+    NB_TRY_ASSIGN(const std::string one, key_of(source.place));
+    if (!key.empty()) key += '\n';
+    key += one;
+    if (source.place.trailing_slash == TrailingSlash::present && one != "/") key += '/';
+  }
+  return key;
+}
+
+Status check_sides(CommandId command, const std::vector<Source>& sources, const Location& destination,
                    SourceTime time) {
-  const Location& first = sources.front();
-  for (const Location& source : sources) {
-    if (source.host != first.host) return fail(Errc::usage, "all sources must be on one host");
+  const Location& first = sources.front().place;
+  for (const Source& source : sources) {
+    if (source.place.host != first.host) return fail(Errc::usage, "all sources must be on one host");
   }
   if (first.host && destination.host) {
     return fail(Errc::usage, "source and destination cannot both be remote: run nbackup on one of the two hosts");
@@ -117,6 +129,13 @@ Result<std::string> far_path(const Location& place) {
   return absolute(with_slash(place));
 }
 
+Result<std::string> far_path(const PoolPath& pool) {
+  NB_TRY_ASSIGN(std::string path, far_place(pool.place));
+  if (!path.ends_with('/')) path += '/';
+  if (pool.path.is_root()) return path;
+  return path + "./" + pool.path.str() + (pool.trailing_slash == TrailingSlash::present ? "/" : "");
+}
+
 std::string host_key(const ssh::Host& host) {
   std::string name = host.name;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -129,26 +148,24 @@ std::string host_key(const ssh::Host& host) {
 Result<Endpoints> resolve_endpoints(CommandId command, const std::vector<std::string>& arguments, SourceTime time) {
   if (arguments.size() < 2) return fail(Errc::usage, "a source and a destination are needed");
   NB_TRY_ASSIGN(const Location destination, ssh::parse_location(arguments.back()));
-  std::vector<Location> sources;
-  std::vector<std::string> shown_sources;
+  std::vector<Source> sources;
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     NB_TRY_ASSIGN(Source source, parse_source(arguments[i], time));
-    sources.push_back(std::move(source.place));
-    shown_sources.push_back(std::move(source.shown));
+    sources.push_back(std::move(source));
   }
   NB_TRY(check_sides(command, sources, destination, time));
 
   Endpoints ends;
-  ends.operation = operation_of(command, sources.front(), time);
-  const bool far_sources = ends.operation == wire::Operation::pull;
-  ends.host = far_sources ? sources.front().host : destination.host;
+  ends.operation = operation_of(command, sources.front().place, time);
+  const bool are_far = ends.operation == wire::Operation::pull;
+  ends.host = are_far ? sources.front().place.host : destination.host;
   if (ends.host) ends.host_key = host_key(*ends.host);
-  for (const Location& source : sources) {
-    NB_TRY_ASSIGN(std::string path, far_sources ? far_path(source) : Result<std::string>(with_slash(source)));
+  for (const Source& source : sources) {
+    NB_TRY_ASSIGN(std::string path, are_far ? far_source(source, time) : with_slash(source.place));
     ends.sources.push_back(std::move(path));
+    ends.shown_sources.push_back(source.shown);
   }
-  ends.shown_sources = std::move(shown_sources);
-  NB_TRY_ASSIGN(ends.destination, far_sources ? Result<std::string>(with_slash(destination)) : far_path(destination));
+  NB_TRY_ASSIGN(ends.destination, are_far ? Result<std::string>(with_slash(destination)) : far_path(destination));
   ends.shown_destination = destination.display();
   NB_TRY_ASSIGN(ends.destination_key, key_of(destination));
   NB_TRY_ASSIGN(ends.source_key, source_key_of(sources));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pool_path.hpp"
 #include "cli/settings.hpp"
 #include "ssh/destination.hpp"
 
@@ -43,6 +44,9 @@ Result<std::string> destination_key(const ssh::Location& place);
 
 // `place` as the other end is to be given it: as written with its trailing slash on a host, absolute on this machine.
 Result<std::string> far_path(const ssh::Location& place);
+
+// POOL:PATH as the other end is to be given it that reads an earlier state of the set: docs/protocol.md, "Past trees".
+Result<std::string> far_path(const PoolPath& pool);
 
 // "3 sources" for more than one.
 std::string shown_together(const std::vector<std::string>& sources);

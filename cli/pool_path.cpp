@@ -45,10 +45,12 @@ ssh::Location PoolPath::live_place() const {
 }
 
 std::string PoolPath::display() const {
-  const bool plain_colon =
-      place.path.find(':') == std::string::npos && path.str().find(k_plain_end) == std::string::npos;
-  const std::string_view end = plain_colon || place.path == "/" ? ":" : k_plain_end;
-  if (path.is_root()) return place.display() + std::string(plain_colon ? "" : end);
+  const bool colon_in_place = place.path.find(':') != std::string::npos;
+  // Before a colon, a name alone is that of a host.
+  const bool could_be_host = !place.host && place.path.find('/') == std::string::npos;
+  const bool needs_slash = colon_in_place || could_be_host || path.str().find(k_plain_end) != std::string::npos;
+  const std::string_view end = needs_slash && place.path != "/" ? k_plain_end : ":";
+  if (path.is_root()) return place.display() + std::string(colon_in_place ? end : "");
   return place.display() + std::string(end) + path.str() + (trailing_slash == ssh::TrailingSlash::present ? "/" : "");
 }
 

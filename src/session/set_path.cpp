@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Names names_of(const std::string& path) {
+Names names_of(std::string_view path) {
   Names names;
   for (const std::string_view name : split(path, '/')) {
     if (!name.empty() && name != ".") names.emplace_back(name);
@@ -25,6 +25,9 @@ struct Entrance {
   std::unique_ptr<fs::Directory> directory;
   std::size_t used = 0;
 };
+
+// Where the path in the set begins that a client has asked for.
+constexpr std::string_view k_path_begins = "/./";
 
 // The first directory on the way that lies in a set.
 Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& path, const Names& names) {
@@ -56,9 +59,9 @@ Status check_inside(const std::string& path, const Names& names, std::size_t fro
   return {};
 }
 
-// Goes on from there as long as there are directories.
-void go_down(Entrance& at, const Names& names) {
-  while (at.used < names.size()) {
+// Goes on from there as long as there are directories, `last` of the names at most.
+void go_down(Entrance& at, const Names& names, std::size_t last) {
+  while (at.used < last) {
     if (!is_safe_name(names[at.used])) break;
     const auto stat = at.directory->stat_at(names[at.used]);
     if (!stat || stat->type != fs::FileType::directory) break;
@@ -85,9 +88,11 @@ tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std
 
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) {
   const Names names = names_of(path);
-  NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, path, names));
+  const std::string place = path.substr(0, path.find(k_path_begins));
+  const Names to_place = names_of(place);
+  NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, path.starts_with('/') && place.empty() ? "/" : place, to_place));
   NB_TRY(check_inside(path, names, at.used));
-  go_down(at, names);
+  go_down(at, names, to_place.size());
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(at.directory)));
   if (!found.is_set) return no_set_at(path, found.passed_over);
   SetPath out;

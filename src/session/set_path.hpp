@@ -18,7 +18,8 @@ struct SetPath {
 
 // Follows `path` as user_path.hpp does until a directory lies in a file set, which txn::locate_set says. From there on
 // it goes down as far as there are directories, to find a set that lies inside the set, and follows no symlink: what is
-// a link now may have been something else. Errc::path if it leads into no set, for "..", for names of nbackup's own, and
+// a link now may have been something else. Where `path` has "/./", the set is one that what is before the first of these
+// lies in, and what is behind it is looked up in that set, also where there is another set by now. Errc::path if it leads into no set, for "..", for names of nbackup's own, and
 // for what `bounds` or locate_set refuse.
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path);
 

@@ -526,6 +526,24 @@ class SetInside(Looking):
                 expected = {path for path in self.states[at] if not path.startswith(b"sub/")}
                 self.assertEqual(set(tree.snapshot(back)), expected)
 
+    def test_a_path_in_the_outer_set_means_that_one(self) -> None:
+        """POOL:PATH is looked up in the set at POOL, also where another one has come to lie at PATH."""
+        name = f"{self.pool}:sub/of the inner set"
+        for carrier in ("local", "libssh"):
+            with self.subTest(carrier=carrier):
+                far, options = self.world.far(name, carrier), self.world.carrier_options(carrier)
+                self.assertIn(b"a file set of its own", self.run_code(11, "restore", *options, far, "-", "--at=1").stderr)
+                # In the live generation the live tree is what there is.
+                for generation in ("3", "latest"):
+                    found = self.run_ok("restore", *options, far, "-", f"--at={generation}")
+                    self.assertEqual(found.stdout, b"inner\n")
+        # The inner set is named by its own place.
+        (self.dir / "other/of the inner set").write_text("later\n")
+        self.run_ok("push", f"{self.dir}/other/", self.pool / "sub")
+        self.assertEqual(self.run_ok("restore", f"{self.pool}/sub:of the inner set", "-", "--at=1").stdout, b"inner\n")
+        self.assertEqual(self.run_ok("restore", name, "-", "--at=latest").stdout, b"later\n")
+        self.assertEqual(self.run_ok("drill", "--at=latest", f"{self.pool}:sub").code, 0)
+
     def test_the_live_tree_has_it(self) -> None:
         self.assertIn(b"sub/of the inner set", self.run_ok("ls", "-R", self.pool).stdout)
         self.run_ok("restore", f"{self.pool}/", self.dir / "back")

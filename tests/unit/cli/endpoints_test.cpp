@@ -59,14 +59,17 @@ TEST_CASE("a past source may be POOL:PATH, and is always the far end's", "[cli]"
   REQUIRE(far);
   CHECK(far->operation == wire::Operation::pull);
   CHECK(far->host->name == "h");
-  CHECK(far->sources == std::vector<std::string>{"/pool/docs/a", "/pool/b/", "/pool/", "/p/a:b"});
+  CHECK(far->sources == std::vector<std::string>{"/pool/./docs/a", "/pool/b/", "/pool/", "/p/./a:b"});
   CHECK(far->shown_sources.front() == "me@h:/pool:docs/a");
   CHECK(far->destination == "/out");
   const auto near = past(CommandId::verify, {"/pool:docs/", "/out"});
   REQUIRE(near);
   CHECK(near->operation == wire::Operation::pull);
-  CHECK(near->sources == std::vector<std::string>{"/pool/docs/"});
-  CHECK(past(CommandId::restore, {"/:etc", "/out"})->sources == std::vector<std::string>{"/etc"});
+  CHECK(near->sources == std::vector<std::string>{"/pool/./docs/"});
+  CHECK(past(CommandId::restore, {"/:etc", "/out"})->sources == std::vector<std::string>{"/./etc"});
+  // What separates place and path is nothing that a user writes.
+  CHECK(past(CommandId::restore, {"/a/././b/./c", "/out"})->sources == std::vector<std::string>{"/a/b/c"});
+  CHECK(past(CommandId::restore, {"h:./a/./b:c/./d", "/out"})->sources == std::vector<std::string>{"./a/b/./c/d"});
   // Without --at a colon is a part of the name.
   CHECK(resolved(CommandId::pull, {"h:/pool:docs", "/b"}).sources == std::vector<std::string>{"/pool:docs"});
   CHECK(past(CommandId::restore, {"/pool:a", "h:/b"}).error().context.find("restore on h") != std::string::npos);

@@ -90,7 +90,7 @@ TEST_CASE("pool path: what leads nowhere is refused", "[cli]") {
 TEST_CASE("pool path: what is displayed is parsed to the same", "[cli]") {
   for (const std::string_view text :
        {"/pool", "/pool:home/me", "/pool:home/", "/:etc", "/a:b/:c", "/a:b/:", "h:pool:x", "/pool/:a/:b",
-        "me@h:/pool:x", "ssh://h:22/pool:x", "ssh://h:22/~/pool:x", "[::1]:/pool:x", "h:.:x"}) {
+        "me@h:/pool:x", "ssh://h:22/pool:x", "ssh://h:22/~/pool:x", "[::1]:/pool:x", "h:.:x", "h/:a", "./:a", "h"}) {
     const PoolPath pool = parsed(text);
     INFO(pool.display());
     CHECK(parsed(pool.display()) == pool);
