@@ -43,7 +43,7 @@ Result<int> run_there(const Settings& settings, const HostCommandRow& row, const
   // The other end gets no more than the command needs: a mistake there cannot write where nothing is to be written.
   const FarRights rights = row.right_for(settings) == Right::read ? FarRights::read_only : FarRights::read_write;
   const auto connector = make_connector(settings, remembered_host(host, memory), rights, printed_messages(), clock);
-  return session::run_command(command, connector, {settings.timeout}, output, clock);
+  return session::run_command(command, connector, {settings.timeout}, output);
 }
 
 // Through the same words as on another machine, so that both do the same.

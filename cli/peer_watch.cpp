@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds k_end_limit{3000};  // it has closed its out
 constexpr int k_shell_not_executable = 126;
 constexpr int k_shell_not_found = 127;
 constexpr int k_ssh_failed = 255;
+constexpr std::string_view k_our_name = "nbackup: ";
 
 bool says(const PeerEnd& end, std::string_view words) { return end.stderr_tail.find(words) != std::string::npos; }
 
@@ -30,7 +31,7 @@ std::string last_line(std::string_view text) {
 bool says_not_found(const PeerEnd& end) {
   constexpr std::array k_words{"not found", "No such file", "Unknown command", "not recognized"};
   const std::string line = last_line(end.stderr_tail);
-  if (line.starts_with("nbackup: ") && line != "nbackup: Command not found.") return false;
+  if (line.starts_with(k_our_name) && line != "nbackup: Command not found.") return false;
   return std::any_of(k_words.begin(), k_words.end(), [&](const char* words) { return says(end, words); });
 }
 
@@ -42,6 +43,16 @@ Errc ssh_failure(const PeerEnd& end) {
   if (says(end, "Permission denied") || says(end, "Too many authentication failures")) return Errc::auth;
   if (says(end, "timed out")) return Errc::connect_timeout;
   return Errc::connect;
+}
+
+// What nbackup refuses there that another attempt would be refused as well: its command line, and a --root that is away.
+std::optional<Error> refusal(const PeerEnd& end, const PeerDescription& peer) {
+  const std::string line = last_line(end.stderr_tail);
+  for (const Errc code : {Errc::usage, Errc::path}) {
+    if (end.exit_status != info(code).exit_code || !line.starts_with(k_our_name)) continue;
+    return Error{code, 0, peer.name + " cannot serve (" + line.substr(k_our_name.size()) + ")"};
+  }
+  return std::nullopt;
 }
 
 Error missing(const PeerEnd& end, const PeerDescription& peer) {
@@ -89,7 +100,7 @@ std::optional<Error> explain_early_end(const PeerEnd& end, const PeerDescription
   }
   if (end.exit_status == k_shell_not_found || end.exit_status == k_shell_not_executable) return missing(end, peer);
   if (end.ended() && !end.ended_well() && says_not_found(end)) return missing(end, peer);
-  return std::nullopt;
+  return refusal(end, peer);
 }
 
 std::unique_ptr<ByteStream> watch_peer(std::unique_ptr<ByteStream> inner, PeerDescription peer) {

@@ -103,8 +103,6 @@ Errc errc_from_errno(int sys_errno) {
     case ENAMETOOLONG: return Errc::path;
     case EOPNOTSUPP:
     case ENOSYS: return Errc::unsupported;
-    case EPIPE:
-    case ECONNRESET: return Errc::connection_lost;
     default: return Errc::io;
   }
 }

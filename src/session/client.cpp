@@ -17,11 +17,6 @@
 namespace nb::session {
 namespace {
 
-bool is_worth_retrying(Errc code) {
-  return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
-         code == Errc::connect_timeout;
-}
-
 Result<wire::Id> random_id() {
   wire::Id id{};
   NB_TRY(random_bytes(id));
@@ -62,13 +57,23 @@ class Run {
     auto report = session(connection, reporter);
     if (!report) {
       connection.send_error(report.error());
+      if (report.error().code == Errc::interrupted && !interrupt_requested()) {
+        return fail(Errc::connection_lost, "the other side was interrupted");
+      }
       return report;
     }
-    say_goodbye(connection, m_clock);
+    say_goodbye(connection);
     connection.count_traffic(report->counts);
     report->problems += reporter.problems();
     if (report->exit_code == 0) report->exit_code = exit_code(*report, reporter);
     return report;
+  }
+
+  [[nodiscard]] bool is_worth_retrying(Errc code) const {
+    // What is asked about may still hold the lock: a sync of much data takes its time.
+    if (code == Errc::locked) return m_may_be_committed;
+    return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
+           code == Errc::connect_timeout;
   }
 
  private:
@@ -161,7 +166,7 @@ class Run {
     report.set = opened.set;
     report.counts = source.outcome().counts;
     report.mounts = source.outcome().mounts;
-    m_may_be_committed = source.outcome().plan_ended;
+    m_may_be_committed = source.outcome().plan_ended && mode_of(m_job.options.flags) == SinkMode::commit;
     if (!done) return lost(reporter, std::move(report), done.error());
     report.result = *source.outcome().result;
     // What it would send.
@@ -244,7 +249,7 @@ Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolic
   NB_TRY(run.begin());
   for (unsigned attempt = 1;; ++attempt) {
     auto report = run.attempt();
-    if (report || !is_worth_retrying(report.error().code) || attempt > retry.attempts) return report;
+    if (report || !run.is_worth_retrying(report.error().code) || attempt > retry.attempts) return report;
     std::uint64_t random = 0;
     NB_TRY(random_bytes(std::as_writable_bytes(std::span(&random, 1))));
     const auto delay = transport::back_off_delay({retry.first_delay, std::chrono::minutes(1)}, attempt, random);

@@ -46,20 +46,6 @@ class SentOutput final : public CommandOutput {
   std::string m_piece;
 };
 
-// While one lives, the client is watched. It ends with the handler: a client may go once that has finished.
-class ClientWatch {
- public:
-  ClientWatch(Connection& connection, const std::function<void()>& on_gone) : m_connection(connection) {
-    m_connection.watch_peer(on_gone);
-  }
-  ~ClientWatch() { m_connection.watch_peer({}); }
-  ClientWatch(const ClientWatch&) = delete;
-  ClientWatch& operator=(const ClientWatch&) = delete;
-
- private:
-  Connection& m_connection;
-};
-
 // The other side's messages until CommandEnd.
 Result<int> pass_on(Connection& connection, CommandOutput& output) {
   using enum wire::MessageType;
@@ -100,7 +86,7 @@ Status answer_command(Connection& connection, const wire::Command& command, cons
   if (!handler) return fail(Errc::unsupported, "commands are not answered here");
   SentOutput output(connection);
   Result<int> exit_code = [&] {
-    const ClientWatch watch(connection, on_client_gone);
+    const PeerWatch watch(connection, on_client_gone);
     return handler(command, output);
   }();
   // What was written before an error is part of the answer.
@@ -111,12 +97,12 @@ Status answer_command(Connection& connection, const wire::Command& command, cons
 }
 
 Result<int> run_command(const wire::Command& command, const Connector& connect, const CommandOptions& options,
-                        CommandOutput& output, Clock& clock) {
+                        CommandOutput& output) {
   NB_TRY(wire::check_command(command));
   NB_TRY_ASSIGN(const auto stream, connect());
   Connection connection(*stream, {std::chrono::duration_cast<std::chrono::milliseconds>(options.inactivity)});
   Result<int> exit_code = converse(connection, command, options, output);
-  if (exit_code) say_goodbye(connection, clock);
+  if (exit_code) say_goodbye(connection);
   // Where the command failed there the other side has nothing more to hear, and otherwise it sees us hang up.
   return exit_code;
 }

@@ -42,6 +42,6 @@ struct CommandOptions {
 // Client: has `command` run at the other end and passes on what it writes; its exit code. Errors are the command's own,
 // the connection's, or those of `output`.
 Result<int> run_command(const wire::Command& command, const Connector& connect, const CommandOptions& options,
-                        CommandOutput& output, Clock& clock);
+                        CommandOutput& output);
 
 }  // namespace nb::session

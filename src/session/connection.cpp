@@ -42,9 +42,14 @@ Connection::~Connection() {
 void Connection::tick() {
   std::unique_lock lock(m_tick_mutex);
   while (!m_tick_wake.wait_for(lock, k_tick, [this] { return m_stopping; })) {
-    if (interrupt_requested()) m_stream.close_now();
-    if (m_keep_alive_on && m_options.keep_alive.count() > 0) send_keep_alive_if_idle();
+    if (interrupt_requested() || (m_close_at && std::chrono::steady_clock::now() >= *m_close_at)) m_stream.close_now();
+    if (m_keep_alive_ms > 0) send_keep_alive_if_idle();
   }
+}
+
+void Connection::close_after(std::chrono::milliseconds limit) {
+  const std::lock_guard lock(m_tick_mutex);
+  m_close_at = std::chrono::steady_clock::now() + limit;
 }
 
 // Whoever holds the mutex is sending, which keeps the line alive just as well, and so do frames that wait to be
@@ -53,7 +58,8 @@ void Connection::send_keep_alive_if_idle() {
   const std::unique_lock lock(m_send_mutex, std::try_to_lock);
   if (!lock) return;
   const auto idle_since = m_sender.idle_since();
-  if (!idle_since || std::chrono::steady_clock::now() - *idle_since < m_options.keep_alive) return;
+  const std::chrono::milliseconds interval(m_keep_alive_ms);
+  if (!idle_since || std::chrono::steady_clock::now() - *idle_since < interval) return;
   m_builder.add(wire::KeepAlive{});
   // A broken line shows itself to the receiving thread.
   static_cast<void>(hand_over());

@@ -23,8 +23,7 @@
 namespace nb::session {
 
 struct ConnectionOptions {
-  std::chrono::milliseconds inactivity{0};       // a silence longer than this is Errc::timeout; zero: wait for ever
-  std::chrono::milliseconds keep_alive{10'000};  // something is sent at least this often; zero: never by itself
+  std::chrono::milliseconds inactivity{0};  // a silence longer than this is Errc::timeout; zero: wait for ever
 };
 
 class Connection {
@@ -72,8 +71,12 @@ class Connection {
   // Goodbye; it must not call the connection. An empty function takes it back.
   void watch_peer(std::function<void()> on_gone);
 
-  // Starts sending KeepAlive when nothing else was sent for the agreed time; not before the peer's hello was seen.
-  void start_keep_alive() { m_keep_alive_on = true; }
+  // From now on something is sent at least so often, KeepAlive if there is nothing else; not before the peer's hello
+  // was seen.
+  void start_keep_alive(std::chrono::milliseconds interval) { m_keep_alive_ms = interval.count(); }
+  // Does close_now() when so much time has gone by.
+  void close_after(std::chrono::milliseconds limit);
+  [[nodiscard]] std::chrono::milliseconds inactivity() const { return m_options.inactivity; }
   // Frames from now on may be compressed. Only if the peer's hello allows it (compress() in handshake.hpp asks that).
   void compress(codec::Compression wish, codec::Windows windows) { m_sender.compress({wish, windows}); }
 
@@ -101,11 +104,26 @@ class Connection {
   Bytes m_payload;  // that m_frame walks
   wire::FrameReader m_frame{ByteView{}};
 
-  std::atomic<bool> m_keep_alive_on{false};
+  std::atomic<std::int64_t> m_keep_alive_ms{0};  // 0: none is sent
   std::mutex m_tick_mutex;
   std::condition_variable m_tick_wake;
+  std::optional<std::chrono::steady_clock::time_point> m_close_at;
   bool m_stopping = false;
   std::thread m_ticker;
+};
+
+// While one lives, the peer is watched.
+class PeerWatch {
+ public:
+  PeerWatch(Connection& connection, const std::function<void()>& on_gone) : m_connection(connection) {
+    m_connection.watch_peer(on_gone);
+  }
+  ~PeerWatch() { m_connection.watch_peer({}); }
+  PeerWatch(const PeerWatch&) = delete;
+  PeerWatch& operator=(const PeerWatch&) = delete;
+
+ private:
+  Connection& m_connection;
 };
 
 }  // namespace nb::session

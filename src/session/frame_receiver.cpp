@@ -17,12 +17,16 @@ constexpr std::size_t k_read_bytes = std::size_t{256} << 10;
 constexpr std::size_t k_queue_bytes = std::size_t{2} << 20;
 constexpr std::chrono::milliseconds k_drop_silence{5000};
 
+// What a frame takes in the queue, with what the heap and the queue need for one.
+std::size_t queued_size(const Bytes& payload) { return payload.size() + 64; }
+
 }  // namespace
 
 FrameReceiver::FrameReceiver(transport::ByteStream& stream, std::chrono::milliseconds inactivity)
     : m_stream(stream), m_inactivity(inactivity), m_thread([this] { run(); }) {}
 
 FrameReceiver::~FrameReceiver() {
+  m_stream.close_now();  // the thread may be waiting for the peer
   {
     const std::lock_guard lock(m_mutex);
     m_stopping = true;
@@ -36,7 +40,7 @@ FrameReceiver::~FrameReceiver() {
 Bytes FrameReceiver::take_front() {
   Bytes payload = std::move(m_queue.front());
   m_queue.pop_front();
-  m_queued_bytes -= payload.size();
+  m_queued_bytes -= queued_size(payload);
   m_changed.notify_all();
   return payload;
 }
@@ -96,10 +100,10 @@ void FrameReceiver::run() {
 bool FrameReceiver::queue(Bytes payload) {
   std::unique_lock lock(m_mutex);
   m_changed.wait(lock, [&] {
-    return m_stopping || m_dropping || m_queue.empty() || m_queued_bytes + payload.size() <= k_queue_bytes;
+    return m_stopping || m_dropping || m_queue.empty() || m_queued_bytes + queued_size(payload) <= k_queue_bytes;
   });
   if (m_stopping || m_dropping) return false;
-  m_queued_bytes += payload.size();
+  m_queued_bytes += queued_size(payload);
   m_queue.push_back(std::move(payload));
   m_changed.notify_all();
   return true;

@@ -12,7 +12,16 @@ namespace {
 // How long the other side may take to wind up after its last message.
 constexpr std::chrono::seconds k_wind_up{60};
 
-wire::Hello our_hello(const Limits& limits, Side side) {
+// How often something is sent, at least: in time for the other side's patience, also where one is late or two are lost
+// in a queue.
+std::chrono::milliseconds keep_alive_interval(const wire::Hello& peer) {
+  constexpr std::uint64_t k_usual_ms = 10'000;
+  constexpr std::uint64_t k_least_ms = 100;
+  if (peer.inactivity_ms == 0) return std::chrono::milliseconds(k_usual_ms);
+  return std::chrono::milliseconds(std::clamp(peer.inactivity_ms / 3, k_least_ms, k_usual_ms));
+}
+
+wire::Hello our_hello(const Connection& connection, const Limits& limits, Side side) {
   wire::Hello hello;
   hello.software = std::string("nbackup ") + k_version;
   hello.features = wire::k_feature_zstd;
@@ -22,6 +31,7 @@ wire::Hello our_hello(const Limits& limits, Side side) {
   hello.listing_credit_bytes = limits.listing_credit_bytes;
   hello.want_credit = limits.want_credit;
   hello.inline_limit_bytes = limits.inline_limit_bytes;
+  hello.inactivity_ms = static_cast<std::uint64_t>(connection.inactivity().count());
   return hello;
 }
 
@@ -33,14 +43,11 @@ void compress(Connection& connection, const wire::Hello& peer, const codec::Comp
   connection.compress(wish, accepts_large ? codec::affordable_windows() : codec::Windows::ordinary);
 }
 
-void say_goodbye(Connection& connection, Clock& clock) {
+void say_goodbye(Connection& connection) {
+  connection.close_after(k_wind_up);
   if (!connection.send(wire::Goodbye{}) || !connection.flush()) return;
   connection.finish_sending();
-  const SteadyTime until = clock.steady() + k_wind_up;
-  while (clock.steady() < until) {
-    const auto message = connection.receive();
-    if (!message || !*message) return;
-  }
+  for (auto message = connection.receive(); message && *message;) message = connection.receive();
 }
 
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types) {
@@ -58,7 +65,7 @@ Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer
 
 Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits, Side side) {
   const auto say = [&]() -> Status {
-    NB_TRY(connection.send(our_hello(limits, side)));
+    NB_TRY(connection.send(our_hello(connection, limits, side)));
     return connection.flush();
   };
   if (side == Side::client) NB_TRY(say());
@@ -68,7 +75,7 @@ Result<wire::Hello> exchange_hello(Connection& connection, const Limits& limits,
     return fail(Errc::protocol_version, peer.software + " speaks versions " + std::to_string(peer.version_min) +
                                             " to " + std::to_string(peer.version_max) + "; update the older side");
   }
-  connection.start_keep_alive();
+  connection.start_keep_alive(keep_alive_interval(peer));
   return peer;
 }
 

@@ -2,7 +2,6 @@
 // The first messages of a session and its last one, and reading one message of an expected type.
 #pragma once
 
-#include "base/clock.hpp"
 #include "session/connection.hpp"
 #include "session/error_message.hpp"
 #include "session/job.hpp"
@@ -19,7 +18,7 @@ void compress(Connection& connection, const wire::Hello& peer, const codec::Comp
 
 // Client: the last message. The other side finishes what it has to clean up before it closes; waiting for that, for a
 // minute at most, leaves nothing behind us.
-void say_goodbye(Connection& connection, Clock& clock);
+void say_goodbye(Connection& connection);
 
 // The next message; an ErrorMessage becomes its error, another type Errc::protocol, the end Errc::connection_lost.
 Result<wire::RawMessage> receive_one_of(Connection& connection, std::initializer_list<wire::MessageType> types);

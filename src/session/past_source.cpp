@@ -13,9 +13,6 @@
 namespace nb::session {
 namespace {
 
-// Origins are numbers of 16 bits.
-constexpr std::size_t k_max_origins = 0xFFFF;
-
 // Looks up the sources in one generation's tree.
 class PastSources {
  public:

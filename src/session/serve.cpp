@@ -28,7 +28,7 @@ class Server {
         m_reporter(Side::server, observer, m_connection) {}
 
   Status run() {
-    const Status done = session();
+    const Status done = told_session();
     if (!done) {
       m_connection.send_error(done.error());
       m_connection.drain();
@@ -43,6 +43,15 @@ class Server {
   }
 
  private:
+  // The client is to hear of it, too, that memory has run out.
+  Status told_session() {
+    try {
+      return session();
+    } catch (const std::bad_alloc&) {
+      return fail(Errc::internal, "memory has run out");
+    }
+  }
+
   Status session() {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     bool answered = false;
@@ -96,13 +105,19 @@ class Server {
     NB_TRY_ASSIGN(txn::Located found, locate_target(*std::move(path), m_options.root));
     if (!found.is_set) return false;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
+    // What is in the head is done, whoever may be writing by now.
+    if (is_recent(*set, query.transaction, generation)) return true;
     const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);
     NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock, may_go_on));
     NB_TRY(txn::recover(*set, *lock, m_clock, may_go_on));
     NB_TRY(set->reload());
-    generation = set->head().generation;
-    const auto& recent = set->head().recent;
-    return std::find(recent.begin(), recent.end(), query.transaction) != recent.end();
+    return is_recent(*set, query.transaction, generation);
+  }
+
+  static bool is_recent(const txn::FileSet& set, const wire::Id& transaction, std::uint64_t& generation) {
+    generation = set.head().generation;
+    const auto& recent = set.head().recent;
+    return std::find(recent.begin(), recent.end(), transaction) != recent.end();
   }
 
   SinkRequest request_of(const wire::Open& open) {
@@ -134,6 +149,12 @@ class Server {
     return rules;
   }
 
+  // Nobody is to wait for the lock on behalf of a client that has gone.
+  Result<SinkSetup> set_up(const wire::Open& open) {
+    const PeerWatch watch(m_connection, m_options.on_client_gone);
+    return set_up_sink(request_of(open), m_clock);
+  }
+
   Status receive_push(const wire::Open& open) {
     if (m_options.read_only && mode_of(open.flags) == SinkMode::commit) {
       return fail(Errc::read_only, "this key may only read (serve --read-only)");
@@ -143,7 +164,7 @@ class Server {
     }
     NB_TRY_ASSIGN(const filter::Rules rules, checked_rules(open));
     if (!open.secret.empty()) NB_TRY(hash::Secret::from_bytes(open.secret, Errc::protocol));
-    NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request_of(open), m_clock));
+    NB_TRY_ASSIGN(SinkSetup setup, set_up(open));
     wire::Opened opened;
     // One that goes with this run is nothing to be remembered by.
     if (setup.set && setup.set->format().lifetime == txn::Lifetime::permanent) {

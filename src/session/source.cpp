@@ -38,7 +38,10 @@ Source::Source(Connection& connection, SourceTree& tree, Reporter& reporter, Sou
       m_plan(*m_options.lister.secret) {}
 
 Source::~Source() {
-  if (m_receiver.joinable()) m_receiver.join();
+  if (!m_receiver.joinable()) return;
+  // Something was thrown, and the sink is waiting for us.
+  m_connection.close_now();
+  m_receiver.join();
 }
 
 // While contents are read nothing else would notice that the sink has gone.

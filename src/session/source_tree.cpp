@@ -135,14 +135,24 @@ std::optional<std::string> mount_of(std::string path) {
 
 }  // namespace
 
+// What a shell makes of "*" are many sources in one directory, which takes one descriptor.
+Result<std::shared_ptr<fs::Directory>> SourceTree::shared_with_last(SourcePath& path) const {
+  if (!m_roots.empty() && m_roots.back().path == path.directory) {
+    NB_TRY_ASSIGN(const fs::Stat last, m_roots.back().directory->stat());
+    NB_TRY_ASSIGN(const fs::Stat now, path.handle->stat());
+    if (last.device == now.device && last.inode == now.inode) return m_roots.back().directory;
+  }
+  return std::shared_ptr<fs::Directory>(std::move(path.handle));
+}
+
 Status SourceTree::add(const std::string& source, const std::optional<std::string>& stay_within) {
   NB_TRY_ASSIGN(SourcePath path, resolve_source(source, stay_within));
-  std::unique_ptr<fs::Directory> directory = std::move(path.handle);
+  NB_TRY_ASSIGN(const auto directory, shared_with_last(path));
   if (path.name) {
     NB_TRY_ASSIGN(const fs::Stat stat, directory->stat_at(*path.name));
     m_is_single_file = stat.type != fs::FileType::directory;
   }
-  m_roots.push_back({{std::move(directory), std::move(path.directory), std::move(path.name), false, nullptr}, source});
+  m_roots.push_back({{directory, std::move(path.directory), std::move(path.name), false, nullptr}, source});
   return {};
 }
 
@@ -158,6 +168,9 @@ SourceTree SourceTree::of(OpenedSources opened) {
 Result<SourceTree> SourceTree::open(const std::vector<std::string>& sources,
                                     const std::optional<std::string>& stay_within) {
   if (sources.empty()) return fail(Errc::protocol, "no source is named");
+  if (sources.size() > k_max_origins) {
+    return fail(Errc::usage, "more than " + std::to_string(k_max_origins) + " sources: name their directory");
+  }
   SourceTree tree;
   for (const std::string& source : sources) {
     const Status added = tree.add(source, stay_within);

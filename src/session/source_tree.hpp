@@ -56,6 +56,9 @@ struct OpenedSources {
   std::shared_ptr<std::vector<Error>> trouble = std::make_shared<std::vector<Error>>();
 };
 
+// How many sources a run can have: origins are numbers of 16 bits.
+inline constexpr std::size_t k_max_origins = 0xFFFF;
+
 class SourceTree {
  public:
   // Opens the sources, given as the user wrote them. One that is missing becomes a problem; Errc::not_found if all are.
@@ -98,6 +101,7 @@ class SourceTree {
                    std::vector<std::string>& mounts) const;
   // Whether that source is this very directory.
   [[nodiscard]] bool begins_at(std::uint16_t origin, const RelPath& path) const;
+  Result<std::shared_ptr<fs::Directory>> shared_with_last(SourcePath& path) const;
   Result<SourceListing> list_root(scan::Lister& lister);
   static Result<std::optional<scan::Listed>> list_one(Root& root, scan::Lister& lister,
                                                       const scan::Lister::Hides& hides);

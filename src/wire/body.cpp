@@ -84,13 +84,6 @@ Result<hash::Digest> read_digest(ByteReader& in, std::string_view field) {
   return digest;
 }
 
-Result<Errc> read_errc(ByteReader& in, std::string_view field) {
-  NB_TRY_ASSIGN(const std::uint64_t number, read_number(in, field, ~std::uint64_t{0}));
-  const std::optional<Errc> code = errc_from_number(number);
-  if (!code) return bad_field(in, "unknown value", field);
-  return *code;
-}
-
 void write_key(ByteWriter& out, const FileKey& key) {
   out.varint(key.directory);
   out.varint(key.index);

@@ -63,7 +63,6 @@ Result<std::string> read_name(ByteReader& in, std::string_view field);
 Result<RelPath> read_path(ByteReader& in, std::string_view field, Emptiness emptiness);
 Result<Id> read_id(ByteReader& in, std::string_view field);
 Result<hash::Digest> read_digest(ByteReader& in, std::string_view field);
-Result<Errc> read_errc(ByteReader& in, std::string_view field);
 
 void write_key(ByteWriter& out, const FileKey& key);
 Result<FileKey> read_key(ByteReader& in);

@@ -33,7 +33,8 @@ void visit_result(Visitor& v, Message& m, std::uint64_t& committed, std::uint64_
   v.number(34, "damaged_files", m.damaged_files, k_any, optional);
 }
 
-// ErrorMessage and Problem differ in their meaning only.
+// ErrorMessage and Problem differ in their meaning only. A code that is not known is that of a newer version, and stands
+// for `of_newer`: what else the peer says is not lost.
 template <class Message>
 void write_error(ByteWriter& out, const Message& m) {
   out.varint(static_cast<std::uint64_t>(m.code));
@@ -42,13 +43,16 @@ void write_error(ByteWriter& out, const Message& m) {
 }
 
 template <class Message>
-Result<Message> read_error(ByteReader& in) {
+Result<Message> read_error(ByteReader& in, Errc of_newer) {
   Message m;
-  NB_TRY_ASSIGN(m.code, read_errc(in, "code"));
+  NB_TRY_ASSIGN(const std::uint64_t number, read_number(in, "code", k_any));
+  const std::optional<Errc> code = errc_from_number(number);
+  m.code = code.value_or(of_newer);
   NB_TRY_ASSIGN(m.sys_errno, read_number(in, "errno", k_max_errno));
   Result<std::string> context = in.string(k_max_text_bytes);
   if (!context) return in_field(std::move(context).error(), "context");
   m.context = std::move(*context);
+  if (!code) m.context += " (error " + std::to_string(number) + ", of a newer version)";
   return m;
 }
 
@@ -88,14 +92,14 @@ template <>
 struct Body<ErrorMessage> {
   static constexpr std::string_view k_what = "error";
   static void write(ByteWriter& out, const ErrorMessage& m) { write_error(out, m); }
-  static Result<ErrorMessage> read(ByteReader& in) { return read_error<ErrorMessage>(in); }
+  static Result<ErrorMessage> read(ByteReader& in) { return read_error<ErrorMessage>(in, Errc::protocol_version); }
 };
 
 template <>
 struct Body<Problem> {
   static constexpr std::string_view k_what = "problem";
   static void write(ByteWriter& out, const Problem& m) { write_error(out, m); }
-  static Result<Problem> read(ByteReader& in) { return read_error<Problem>(in); }
+  static Result<Problem> read(ByteReader& in) { return read_error<Problem>(in, Errc::unreadable); }
 };
 
 template <>

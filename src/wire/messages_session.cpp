@@ -23,6 +23,7 @@ void visit_hello(Visitor& v, Message& m) {
   v.number(10, "listing_credit_bytes", m.listing_credit_bytes, k_any, optional);
   v.number(12, "want_credit", m.want_credit, k_any, optional);
   v.number(14, "inline_limit_bytes", m.inline_limit_bytes, k_max_inline_bytes, optional);
+  v.number(16, "inactivity_ms", m.inactivity_ms, k_any, optional);
 }
 
 // Open's enums as the numbers that are sent; 0 stands for nothing.

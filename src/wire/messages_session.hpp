@@ -32,6 +32,7 @@ struct Hello {
   std::uint64_t listing_credit_bytes = 0;  // listings that may await my answer
   std::uint64_t want_credit = 0;           // wants that may be open at me
   std::uint64_t inline_limit_bytes = 0;    // of a source: files up to this ride with a listing that is taken whole
+  std::uint64_t inactivity_ms = 0;         // a silence of the line that I take for its end; 0: none
 };
 
 enum class Operation : std::uint8_t { push = 1, pull = 2 };

@@ -208,8 +208,8 @@ class ToAClient(Commands):
         self.check("the end", script(hello), opt.PROTOCOL, "connection|end")
         self.check("an error", script(hello, Message(peer.NUMBERS["error"], peer.Error(3, 0, escape).encode())), opt.PATH,
                    r"told \\033")
-        self.check("an unknown error", script(hello, Message(peer.NUMBERS["error"], peer.Error(999, 0, b"").encode())),
-                   opt.PROTOCOL, "error: unknown value")
+        self.check("an unknown error", script(hello, Message(peer.NUMBERS["error"], peer.Error(999, 0, escape).encode())),
+                   opt.PROTOCOL_VERSION, r"told \\033.* so .error 999, of a newer version")
 
     def test_what_a_server_may_say(self) -> None:
         """Its exit code and its words, escaped; more is not in its power."""

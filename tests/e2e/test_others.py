@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from support import options as opt
-from support.crash import wait_stopped
+from support.crash import wait_gone, wait_stopped
 from support.run import PLAIN_GID, PLAIN_UID, PLAIN_USER, Case, Running
 
 
@@ -140,6 +140,22 @@ class Waiting(Others):
             outcome = run.wait()
             self.assertEqual(outcome.code, 0, outcome.text)
         self.assertEqual(sorted(os.listdir(self.sink)), ["more", "stays"])
+
+    def test_nobody_waits_for_a_client_that_is_gone(self) -> None:
+        self.run_ok("push", f"{self.source}/", self.sink)
+        (self.source / "more").write_text("more")
+        holder = self.start("pull", *self.world.carrier_options("libssh"), f"nbtest:{self.source}/", self.sink,
+                            failpoint="session.sink.planned=stop@1")
+        self.assertTrue(wait_stopped(holder.process.pid))
+        options = self.world.carrier_options("fake", self.world.server())
+        waiting = self.start("push", "-v", "--wait=600", *options, f"{self.source}/", f"nbtest:{self.sink}")
+        waiting.wait_for_message(b"waiting for the file set")
+        server = self.world.server_pid()
+        waiting.kill()
+        waiting.wait()
+        wait_gone(server, timeout=30)
+        self.go_on(holder)
+        self.assertEqual(holder.wait().code, 0)
 
 
 if __name__ == "__main__":

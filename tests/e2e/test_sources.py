@@ -227,6 +227,19 @@ class Unreadable(Small):
             self.assertEqual((self.sink / name / "f").read_text(), "f")
 
 
+class Many(Small):
+    def test_more_than_there_are_descriptors(self) -> None:
+        names = [f"{number:03}" for number in range(300)]
+        for name in names:
+            self.put(self.source / name, name)
+        # What a shell makes of "*".
+        few = ["sh", "-c", 'ulimit -n 100; cd "$1" && shift && exec "$@"', "sh", self.source]
+        push = [BINARY, "push", *names, self.sink]
+        done = subprocess.run([*few, *push], env=self.world.env(), capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(set(os.listdir(self.sink)) - {".nbackup"}), names)
+
+
 class OneOfTwo(Small):
     """What one of several sources cannot tell of, the other does not decide."""
 

@@ -61,7 +61,7 @@ def out_of_turn(parts: Parts, place: int, otherwise: str, known: dict[str, str])
     said = peer.Error(3, 0, b"told \x1b]0;you\x07 so")
     yield Lie("turn", f"an error before frame {place}", at(formed("error", said)), "told .* so", 3)
     yield Lie("turn", f"an unknown error before frame {place}", at(formed("error", altered(said, code=9999))),
-              "error: unknown value")
+              "told .* so .error 9999, of a newer version", 2)
 
 
 def _hellos(parts: Parts) -> Iterator[Lie]:

@@ -57,6 +57,15 @@ TEST_CASE("a host without nbackup is recognised", "[cli]") {
   CHECK_FALSE(explain_early_end(says_so_itself, k_over_libssh));
 }
 
+TEST_CASE("what the other side cannot serve is an error that stays", "[cli]") {
+  const auto error = explain_early_end({3, "", "nbackup: /gone: path not usable\n"}, k_over_ssh);
+  REQUIRE(error);
+  CHECK(error->code == Errc::path);
+  CHECK(error->context.find("/gone") != std::string::npos);
+  CHECK(code_of({1, "", "nbackup: --nonsense: no such option"}, k_over_libssh) == Errc::usage);
+  CHECK_FALSE(code_of({3, "", "some wrapper's own words"}, k_over_ssh));
+}
+
 TEST_CASE("the ssh program's failures are told apart", "[cli]") {
   CHECK(code_of({255, "", "me@rpi4: Permission denied (publickey)."}, k_over_ssh) == Errc::auth);
   CHECK(code_of({255, "", "Host key verification failed."}, k_over_ssh) == Errc::host_key);

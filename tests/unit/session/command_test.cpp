@@ -55,7 +55,7 @@ Result<int> run(const wire::Command& command, const session::CommandHandler& han
     });
     return std::move(near);
   };
-  auto exit_code = session::run_command(command, connect, {std::chrono::seconds(20)}, heard, clock);
+  auto exit_code = session::run_command(command, connect, {std::chrono::seconds(20)}, heard);
   if (server.joinable()) server.join();
   return exit_code;
 }
@@ -226,7 +226,7 @@ TEST_CASE("a command: a server may say nothing else", "[session]") {
   const session::Connector connect = [&]() -> Result<std::unique_ptr<transport::ByteStream>> {
     auto [near, far] = make_pipe();
     server = std::thread([stream = std::move(far)]() mutable {
-      session::Connection connection(*stream, {std::chrono::seconds(20), std::chrono::milliseconds(0)});
+      session::Connection connection(*stream, {std::chrono::seconds(20)});
       static_cast<void>(session::exchange_hello(connection, {}, session::Side::server));
       static_cast<void>(session::receive<wire::Command>(connection));
       static_cast<void>(connection.send(wire::Item{">f+++++++++", path_of("a"), ""}));
@@ -235,7 +235,7 @@ TEST_CASE("a command: a server may say nothing else", "[session]") {
     });
     return std::move(near);
   };
-  const auto exit_code = session::run_command(command_of({"x"}), connect, {std::chrono::seconds(20)}, heard, clock);
+  const auto exit_code = session::run_command(command_of({"x"}), connect, {std::chrono::seconds(20)}, heard);
   server.join();
   REQUIRE_FALSE(exit_code);
   CHECK(exit_code.error().code == Errc::protocol);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/connection.hpp"
+#include "session/handshake.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -13,7 +14,7 @@ using namespace nb::session;
 using namespace nb::test;
 
 namespace {
-ConnectionOptions quiet() { return {std::chrono::milliseconds(5000), std::chrono::milliseconds(0)}; }
+ConnectionOptions quiet() { return {std::chrono::milliseconds(5000)}; }
 }  // namespace
 
 TEST_CASE("messages arrive in order, joined in frames", "[session]") {
@@ -46,13 +47,13 @@ TEST_CASE("a login banner is told from a frame", "[session]") {
 
 TEST_CASE("a silent peer is a timeout, unless keep-alives come", "[session]") {
   auto [near, far] = make_pipe();
-  Connection receiver(*far, {std::chrono::milliseconds(300), std::chrono::milliseconds(0)});
+  Connection receiver(*far, {std::chrono::milliseconds(300)});
   CHECK(receiver.receive().error().code == Errc::timeout);
   auto [near2, far2] = make_pipe();
-  Connection sender(*near2, {std::chrono::milliseconds(0), std::chrono::milliseconds(50)});
-  sender.start_keep_alive();
+  Connection sender(*near2, {});
+  sender.start_keep_alive(std::chrono::milliseconds(50));
   constexpr std::chrono::milliseconds k_patience(2000);
-  Connection patient(*far2, {k_patience, std::chrono::milliseconds(0)});
+  Connection patient(*far2, {k_patience});
   std::thread later([&] {
     // Without them the other side would have lost its patience long before the message comes.
     std::this_thread::sleep_for(k_patience + k_patience / 2);
@@ -63,6 +64,36 @@ TEST_CASE("a silent peer is a timeout, unless keep-alives come", "[session]") {
   later.join();
   REQUIRE(message.has_value());
   CHECK((*message)->type == wire::MessageType::goodbye);
+}
+
+TEST_CASE("keep-alives come in time for an impatient peer", "[session]") {
+  auto [near, far] = make_pipe();
+  static constexpr std::chrono::milliseconds k_patience(2000);
+  Connection client(*near, {k_patience});
+  std::thread server([stream = far.get()] {
+    Connection connection(*stream, quiet());
+    REQUIRE(exchange_hello(connection, {}, Side::server));
+    // Something that takes longer than the client waits for silence.
+    std::this_thread::sleep_for(k_patience + k_patience / 2);
+    static_cast<void>(connection.send(wire::Goodbye{}));
+    static_cast<void>(connection.flush());
+    connection.drain();
+  });
+  CHECK(exchange_hello(client, {}, Side::client));
+  const auto message = client.receive();
+  client.close_now();
+  server.join();
+  REQUIRE(message.has_value());
+  CHECK((*message)->type == wire::MessageType::goodbye);
+}
+
+TEST_CASE("a peer that only keeps the line alive is not waited for beyond the limit", "[session]") {
+  auto [near, far] = make_pipe();
+  Connection receiver(*far, quiet());
+  Connection sender(*near, {});
+  sender.start_keep_alive(std::chrono::milliseconds(20));
+  receiver.close_after(std::chrono::milliseconds(300));
+  CHECK(receiver.receive().error().code == Errc::connection_lost);
 }
 
 TEST_CASE("a cut inside a frame is a lost connection", "[session]") {
@@ -239,7 +270,7 @@ TEST_CASE("closing ends a sender that is blocked and a receiver that waits", "[s
   PipeOptions narrow;
   narrow.buffer_bytes = 10;
   auto [near, far] = make_pipe(narrow);
-  Connection connection(*near, {std::chrono::milliseconds(0), std::chrono::milliseconds(0)});
+  Connection connection(*near, {std::chrono::milliseconds(0)});
   const Bytes block = noise_of(200'000);
   std::thread sending([&] {
     while (connection.send(data_at(0, block)).has_value()) {
@@ -255,7 +286,7 @@ TEST_CASE("a connection ends at once although both of its threads wait for the p
   PipeOptions narrow;
   narrow.buffer_bytes = 10;
   auto [near, far] = make_pipe(narrow);
-  Connection connection(*near, {std::chrono::milliseconds(0), std::chrono::milliseconds(0)});
+  Connection connection(*near, {std::chrono::milliseconds(0)});
   REQUIRE((connection.send(data_at(0, noise_of(1000))) && connection.flush()));
 }
 
@@ -275,7 +306,7 @@ TEST_CASE("a keep-alive does not count as a message that waits", "[session]") {
 
 TEST_CASE("silence while nobody receives is no timeout", "[session]") {
   auto [near, far] = make_pipe();
-  Connection receiver(*far, {std::chrono::milliseconds(400), std::chrono::milliseconds(0)});
+  Connection receiver(*far, {std::chrono::milliseconds(400)});
   // Busy with something else for longer than the limit.
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(900);
   while (std::chrono::steady_clock::now() < until) std::this_thread::yield();

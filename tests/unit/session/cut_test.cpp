@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "fs/posix_directory.hpp"
+#include "txn/lock.hpp"
 #include "unit/session/rig.hpp"
 
 using namespace nb;
@@ -61,6 +63,21 @@ bool check_cut(PipeOptions cut) {
   return !report;
 }
 
+// What somebody else has who writes to the set meanwhile.
+class OtherWriter {
+ public:
+  explicit OtherWriter(const std::string& pool)
+      : m_set(txn::FileSet::open(fs::open_user_directory(pool).value()).value()),
+        m_lock(txn::WriterLock::acquire(*m_set, txn::lock_note_of_this_process("other", {}, m_clock),
+                                        std::chrono::seconds(0), m_clock)
+                   .value()) {}
+
+ private:
+  SystemClock m_clock;
+  std::unique_ptr<txn::FileSet> m_set;
+  std::unique_ptr<txn::WriterLock> m_lock;
+};
+
 }  // namespace
 
 TEST_CASE("a cut anywhere on the way there", "[session]") {
@@ -112,4 +129,44 @@ TEST_CASE("a lost connection is tried again and the commit is made once", "[sess
     ++runs;
   }
   CHECK(retried > runs / 2);
+}
+
+TEST_CASE("a commit whose answer was lost is known while somebody else writes", "[session]") {
+  const session::Counts counts = measure();
+  Rig rig;
+  const Pushed pushed = prepare(rig);
+  rig.settle();
+  PipeOptions cut;
+  cut.cut_back_after_bytes = counts.received_bytes - 1;
+  rig.next_pipes = {cut, {}};
+  rig.retry.attempts = 1;
+  std::optional<OtherWriter> other;
+  rig.before_reconnecting = [&] { other.emplace(rig.pool()); };
+  const auto report = rig.push();
+  REQUIRE(other);
+  REQUIRE(report.has_value());
+  CHECK(report->result.committed);
+  CHECK(report->result.generation == 2);
+  CHECK(tree_of(rig.pool()) == pushed.new_tree);
+}
+
+TEST_CASE("a dry run that is cut off asks for no commit", "[session]") {
+  for (const std::uint64_t flag : {wire::k_flag_dry_run, wire::k_flag_verify}) {
+    Rig rig;
+    prepare(rig);
+    rig.job.options.flags |= flag;
+    const auto whole = rig.push();
+    REQUIRE(whole.has_value());
+    rig.settle();
+    PipeOptions cut;
+    cut.cut_back_after_bytes = whole->counts.received_bytes - 1;
+    rig.next_pipes = {cut, {}};
+    rig.retry.attempts = 1;
+    std::optional<OtherWriter> other;
+    rig.before_reconnecting = [&] { other.emplace(rig.pool()); };
+    const auto report = rig.push();
+    REQUIRE(other);
+    REQUIRE(report.has_value());
+    CHECK(report->result.differences == whole->result.differences);
+  }
 }

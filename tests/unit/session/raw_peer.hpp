@@ -24,7 +24,7 @@ class RawPeer {
       m_served = session::serve(*stream, m_options, silent, clock);
       stream->close_now();
     });
-    m_connection.emplace(*m_stream, session::ConnectionOptions{std::chrono::seconds(20), std::chrono::milliseconds(0)});
+    m_connection.emplace(*m_stream, session::ConnectionOptions{std::chrono::seconds(20)});
     REQUIRE(session::exchange_hello(*m_connection, {}, session::Side::client).has_value());
   }
   ~RawPeer() {

@@ -29,6 +29,10 @@ void Rig::settle() {
 }
 
 Result<std::unique_ptr<transport::ByteStream>> Rig::connect() {
+  if (before_reconnecting && !m_servers.empty()) {
+    settle();
+    before_reconnecting();
+  }
   const std::lock_guard lock(m_mutex);
   PipeOptions options = pipe;
   if (!next_pipes.empty()) {

@@ -3,6 +3,7 @@
 // says what a tree holds.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -36,7 +37,8 @@ class Rig {
   ~Rig();
   // Each connection gets a server of its own, with these options and pipes.
   PipeOptions pipe;
-  std::vector<PipeOptions> next_pipes;  // for the first connections, before `pipe`
+  std::vector<PipeOptions> next_pipes;        // for the first connections, before `pipe`
+  std::function<void()> before_reconnecting;  // called when the servers before have ended; may be empty
   session::ServeOptions serve;
   session::Job job;
   session::RetryPolicy retry;

@@ -130,6 +130,7 @@ Hello sample_hello() {
   hello.listing_credit_bytes = 8 << 20;
   hello.want_credit = 1024;
   hello.inline_limit_bytes = 65'536;
+  hello.inactivity_ms = 600'000;
   return hello;
 }
 
