@@ -117,6 +117,39 @@ TEST_CASE("a crash at any operation leaves the old or the new tree", "[txn][cras
 TEST_CASE("a crash at any operation, as an ordinary user", "[txn][crash]") { crash_everywhere(as_user()); }
 TEST_CASE("a crash at any operation, without hard links", "[txn][crash]") { crash_everywhere(without_links()); }
 TEST_CASE("a crash at any operation, without syncfs errors", "[txn][crash]") { crash_everywhere(without_reports()); }
+// What is replaced lies in the stage alone, and is what an undo needs.
+TEST_CASE("a crash at any operation of a commit without history", "[txn][crash]") {
+  const Tree before = rich_old();
+  const Tree after = rich_new();
+  const Untouched untouched = rich_untouched();
+  SimFileSystem base{plain()};
+  make_set(base.root(), before, untouched, Lifetime::ephemeral);
+  base = base.after_crash(CrashChoice::keep_all());
+  for (std::uint64_t n = 1;; ++n) {
+    SimFileSystem disk = base.after_crash(CrashChoice::keep_all());
+    disk.die_at(n);
+    const bool reported = commit(disk.root(), after, untouched, tx_id(2)).has_value();
+    for (const CrashChoice& choice : choices(n)) {
+      SimFileSystem left = disk.after_crash(choice);
+      // Every other one has to go back where it can.
+      if (n % 2 == 0) {
+        left.set_immutable("m");
+        static_cast<void>(recover_at(left.root()));
+        left.clear_immutable("m");
+      }
+      const auto generation = recover_at(left.root());
+      INFO("operation " << n << (generation ? "" : ": " + generation.error().message()));
+      REQUIRE(generation);
+      if (reported) REQUIRE(*generation == 2);
+      const Tree& expected = *generation == 2 ? after : before;
+      const Tree found = read_tree(*left.root(), expected, untouched);
+      INFO(show(found));
+      REQUIRE(found == expected);
+    }
+    if (reported) return;
+  }
+}
+
 TEST_CASE("a crash at any operation, where inode numbers do not last", "[txn][crash]") {
   crash_everywhere(without_lasting_numbers());
 }
@@ -166,6 +199,37 @@ TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][cra
     }
   }
   CHECK(interrupted > 20);
+}
+
+// Its head was written, and may be in memory only.
+TEST_CASE("a power cut when a commit is done that was killed at its end", "[txn][crash]") {
+  const Scenario scenario(plain());
+  const std::uint64_t length = scenario.length();
+  unsigned tried = 0;
+  for (std::uint64_t n = length; n > length / 2; --n) {
+    const auto killed = [&] {
+      SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
+      disk.die_at(n);
+      static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
+      disk.go_on();
+      return disk;
+    };
+    const SimFileSystem first = killed();
+    if (!FileSet::open(first.root()).value()->control().stat_at(k_journal_name)) continue;
+    if (FileSet::open(first.root()).value()->head().generation != 2) break;
+    for (std::uint64_t m = 1;; ++m) {
+      SimFileSystem disk = killed();
+      disk.die_at(disk.operations() + m);
+      const bool finished = recover_at(disk.root()).has_value();
+      for (std::uint64_t seed = 0; seed < 16; ++seed) {
+        const std::string verdict = scenario.judge(disk.after_crash(CrashChoice::random(seed)), false);
+        if (!verdict.empty()) FAIL("operation " << n << ", recovery operation " << m << ": " << verdict);
+      }
+      ++tried;
+      if (finished) break;
+    }
+  }
+  CHECK(tried > 3);
 }
 
 // Recoveries interrupted at each of their operations.

@@ -147,6 +147,37 @@ TEST_CASE("a power cut at any operation of finishing a prune is recovered from",
   CHECK(interrupted > 20);
 }
 
+// What the killed run did may be in memory only.
+TEST_CASE("a power cut at any operation of finishing a prune that was killed is recovered from",
+          "[txn][history][crash]") {
+  const Scenario what = scenario(3, {}, {1, 2, 4, 6});
+  std::uint64_t interrupted = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    const auto killed = [&] {
+      SimFileSystem disk = what.model.disk.after_crash(CrashChoice::keep_all());
+      disk.die_at(n);
+      const bool reported = drop(disk, what.numbers).has_value();
+      disk.go_on();
+      return std::pair(std::move(disk), reported);
+    };
+    const auto [first, reported] = killed();
+    if (reported) break;
+    if (!FileSet::open(first.root()).value()->needs_recovery().value()) continue;
+    ++interrupted;
+    for (std::uint64_t m = 1;; ++m) {
+      SimFileSystem disk = killed().first;
+      disk.die_at(disk.operations() + m);
+      const bool finished = recover_at(disk.root()).has_value();
+      for (const CrashChoice& choice : choices(n * 500 + m)) {
+        const std::string verdict = what.judge(disk.after_crash(choice), false);
+        if (!verdict.empty()) FAIL("operation " << n << ", of the recovery " << m << ": " << verdict);
+      }
+      if (finished) break;
+    }
+  }
+  CHECK(interrupted > 20);
+}
+
 TEST_CASE("an operation that fails by itself leaves nothing that cannot be finished", "[txn][history][faults]") {
   const Scenario what = scenario(4, {}, {1, 2, 4, 6});
   for (std::uint64_t n = 1;; ++n) {

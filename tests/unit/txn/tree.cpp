@@ -257,16 +257,32 @@ void StepClock::pause(std::chrono::milliseconds duration) {
   if (on_pause) on_pause();
 }
 
-Result<CommitOutcome> run(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
-                          const TxId& id, const CommitOptions& options) {
+namespace {
+
+enum class After : std::uint8_t { nothing, cleaning_up };
+
+Result<CommitOutcome> transact(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
+                               const TxId& id, const CommitOptions& options, After after) {
   StepClock clock;
   NB_TRY_ASSIGN(const auto set, FileSet::open(std::move(root)));
   NB_TRY_ASSIGN(const auto lock, WriterLock::acquire(*set, note_for(id), std::chrono::seconds(0), clock));
   NB_TRY_ASSIGN(const auto transaction, Transaction::begin(*set, *lock, id, clock));
   NB_TRY(plan(*transaction, *set, wanted, untouched));
   NB_TRY_ASSIGN(const CommitOutcome outcome, transaction->commit(options));
-  NB_TRY(transaction->clean_up());
+  if (after == After::cleaning_up) NB_TRY(transaction->clean_up());
   return outcome;
+}
+
+}  // namespace
+
+Result<CommitOutcome> run(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
+                          const TxId& id, const CommitOptions& options) {
+  return transact(std::move(root), wanted, untouched, id, options, After::cleaning_up);
+}
+
+Result<CommitOutcome> commit(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
+                             const TxId& id) {
+  return transact(std::move(root), wanted, untouched, id, {}, After::nothing);
 }
 
 Result<std::uint64_t> recover_at(std::unique_ptr<fs::Directory> root) {
@@ -359,12 +375,13 @@ Tree rich_new() {
 Untouched rich_untouched() { return {"locked"}; }
 
 std::unique_ptr<fs::Directory> make_set(std::unique_ptr<fs::Directory> root, const Tree& tree,
-                                        const Untouched& untouched) {
+                                        const Untouched& untouched, Lifetime lifetime) {
   {
-    const auto set = FileSet::create(root->reopen().value(), Lifetime::permanent, test_secret());
+    const auto set = FileSet::create(root->reopen().value(), lifetime, test_secret());
     REQUIRE(set);
   }
-  const auto made = run(root->reopen().value(), tree, untouched, tx_id(1));
+  const After after = lifetime == Lifetime::permanent ? After::cleaning_up : After::nothing;
+  const auto made = transact(root->reopen().value(), tree, untouched, tx_id(1), {}, after);
   INFO((made ? std::string("ok") : made.error().message()));
   REQUIRE(made);
   CHECK(made->generation == 1);

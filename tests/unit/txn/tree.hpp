@@ -58,6 +58,9 @@ class StepClock final : public Clock {
 // Opens the set at `root`, makes it `wanted` in one transaction, and cleans up.
 Result<CommitOutcome> run(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
                           const TxId& id, const CommitOptions& options = {});
+// The same without cleaning up, with which a set ends that goes with its run.
+Result<CommitOutcome> commit(std::unique_ptr<fs::Directory> root, const Tree& wanted, const Untouched& untouched,
+                             const TxId& id);
 // A recovered set: its generation.
 Result<std::uint64_t> recover_at(std::unique_ptr<fs::Directory> root);
 
@@ -70,6 +73,6 @@ Tree rich_new();
 Untouched rich_untouched();
 
 std::unique_ptr<fs::Directory> make_set(std::unique_ptr<fs::Directory> root, const Tree& tree,
-                                        const Untouched& untouched);
+                                        const Untouched& untouched, Lifetime lifetime = Lifetime::permanent);
 
 }  // namespace nb::txn::test
