@@ -46,39 +46,58 @@ bool NameCheck::may_fold(const fs::Directory& parent) const {
   return m_names == Names::some_refused || parent.folds_case();
 }
 
-Result<std::optional<std::string>> NameCheck::other_name(const fs::Directory& parent, const std::string& name) const {
+Result<std::optional<std::string>> NameCheck::other_name(const fs::Directory& parent, const std::string& name) {
   if (!may_fold(parent)) return std::nullopt;
   const auto stat = parent.stat_at(name);
   if (!stat || is_alone(parent, name)) return std::nullopt;
-  NB_TRY_ASSIGN(const auto names, parent.list());
+  NB_TRY_ASSIGN(const bool is_itself, lists(parent, name));
+  if (is_itself) return std::nullopt;
   std::optional<std::string> other;
-  for (const fs::NamedType& each : names) {
-    if (each.name == name) return std::nullopt;
-    if (equals_ignoring_case(each.name, name)) other = each.name;
+  for (const std::string& each : m_listed.names) {
+    if (equals_ignoring_case(each, name)) other = each;
   }
   if (other) return other;
-  for (const fs::NamedType& each : names) {
-    const auto its = parent.stat_at(each.name);
+  for (const std::string& each : m_listed.names) {
+    const auto its = parent.stat_at(each);
     if (!its || its->inode != stat->inode) continue;
     if (other) return name;
-    other = each.name;
+    other = each;
   }
   return other ? other : name;
 }
 
+// Whether `parent` has this very name. If not, what m_listed has is what there is now.
+Result<bool> NameCheck::lists(const fs::Directory& parent, const std::string& name) {
+  NB_TRY_ASSIGN(const fs::Stat stat, parent.stat());
+  const std::pair directory(stat.device, stat.inode);
+  const auto has = [this, &name] { return std::binary_search(m_listed.names.begin(), m_listed.names.end(), name); };
+  if (m_listed.directory == directory && has()) return true;
+  NB_TRY_ASSIGN(const auto names, parent.list());
+  m_listed = {directory, {}};
+  for (const fs::NamedType& each : names) m_listed.names.push_back(each.name);
+  std::sort(m_listed.names.begin(), m_listed.names.end());
+  return has();
+}
+
 Result<fs::Directory*> NameCheck::probe(const RelPath& parent) {
   if (m_probe && m_probed == parent) return m_probe.get();
-  NB_TRY(end());
-  m_probe_slot = txn::Transaction::slot_name(m_transaction->next_slot());
-  NB_TRY_ASSIGN(m_probe, m_transaction->slots().create_directory(m_probe_slot));
+  fs::Directory& slots = m_transaction->slots();
+  if (const auto known = m_probes.find(parent); known != m_probes.end()) {
+    NB_TRY_ASSIGN(m_probe, slots.open_directory(known->second));
+  } else {
+    std::string slot = txn::Transaction::slot_name(m_transaction->next_slot());
+    NB_TRY_ASSIGN(m_probe, slots.create_directory(slot));
+    m_probes.emplace(parent, std::move(slot));
+  }
   m_probed = parent;
   return m_probe.get();
 }
 
 Status NameCheck::end() {
-  if (!m_probe) return {};
   m_probe.reset();
-  return fs::remove_tree(m_transaction->slots(), m_probe_slot);
+  for (const auto& [parent, slot] : m_probes) NB_TRY(fs::remove_tree(m_transaction->slots(), slot));
+  m_probes.clear();
+  return {};
 }
 
 Status NameCheck::check_new(const RelPath& set_path) {

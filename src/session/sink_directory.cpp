@@ -229,6 +229,9 @@ Status Sink::adopt_or_make(SinkDirectory& directory, const Spot& spot, Leftover 
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
   const std::string name = Stager::name_of(spot);
   const auto stat = dir->stat_at(name);
+  // That one is another's, of this run or the one before.
+  NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
+  if (other) return fail(Errc::exists, *other);
   directory.location.adopted = stat && stat->type == fs::FileType::directory;
   if (directory.location.adopted) {
     NB_TRY_ASSIGN(const auto node, dir->open_node(name));

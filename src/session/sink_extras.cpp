@@ -158,7 +158,7 @@ Status Sink::end_live_directory(SinkDirectory& directory) {
     NB_TRY_ASSIGN(after, m_stager->literal_for(fs::FileType::directory, *directory.own, directory.path.str()));
   }
   return m_target.transaction->add_end(
-      txn::SetMetadata{set_path(directory.path), txn::ident_of(stat), std::move(before), std::move(after)});
+      txn::SetMetadata{set_path(directory.path), txn::ident_of(stat), std::move(before), std::move(after)}, d.any());
 }
 
 }  // namespace nb::session

@@ -101,7 +101,7 @@ Result<std::optional<PresentEntry>> Sink::present(SinkDirectory& directory, cons
   if (where == Where::live && (directory.flags & wire::k_directory_implied) != 0) {
     NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
     NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
-    if (other && is_reserved_name(*other)) return std::nullopt;
+    if (other && *other != name) return std::nullopt;  // another's
     NB_TRY_ASSIGN(auto one, m_lister.read_one(*dir, directory.path, name, beside()));
     if (!one) return std::nullopt;
     if (one->entries.empty()) {
@@ -181,19 +181,26 @@ Status Sink::drop_entry(SinkDirectory& directory, const wire::Entry& entry, bool
 Result<std::optional<fs::Stat>> Sink::unread(const SinkDirectory& directory, const std::string& name) {
   const bool may_be = directory.location.where == Where::live && (!directory.present || directory.present->partial);
   if (!may_be) return std::nullopt;
+  NB_TRY_ASSIGN(auto stat, here_itself(directory, name));
+  if (stat && stat->type != fs::FileType::regular) stat.reset();
+  return stat;
+}
+
+// What the live directory has under this very name.
+Result<std::optional<fs::Stat>> Sink::here_itself(const SinkDirectory& directory, const std::string& name) {
   NB_TRY_ASSIGN(const fs::Directory* const dir, live(directory.path));
-  if (m_names->may_fold(*dir)) return std::nullopt;
   const auto stat = dir->stat_at(name);
-  const bool is_file = stat && stat->type == fs::FileType::regular;
-  return is_file ? std::optional(*stat) : std::nullopt;
+  if (!stat) return std::nullopt;
+  NB_TRY_ASSIGN(const auto other, m_names->other_name(*dir, name));
+  return other ? std::nullopt : std::optional(*stat);
 }
 
 // Whether something is here under that name that the rules exclude, as a directory where the source has a file.
 Result<bool> Sink::is_hidden(const SinkDirectory& directory, const std::string& name) {
   const bool any_rules = m_options.rules != nullptr && !m_options.rules->empty();
   if (!any_rules || directory.location.where != Where::live) return false;
-  NB_TRY_ASSIGN(const fs::Directory* const dir, live(directory.path));
-  return !m_names->may_fold(*dir) && dir->stat_at(name).has_value();
+  NB_TRY_ASSIGN(const auto stat, here_itself(directory, name));
+  return stat.has_value();
 }
 
 Status Sink::refuse_hidden(const SinkDirectory& directory, const wire::Entry& entry, bool shared) {
@@ -309,6 +316,15 @@ void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timest
 
 // A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay
 // for what is in it loses the rest with --delete, as with rsync.
+// Why a directory cannot make room for a file; null if it can.
+Result<const char*> Sink::what_keeps(const Deletion::Doomed& doomed) {
+  NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
+  if (!whole) return "it is, or holds, what may not be deleted";
+  NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(doomed.path)));
+  NB_TRY_ASSIGN(const auto names, dir->list());
+  return names.empty() || has(wire::k_flag_delete) ? nullptr : "--delete would replace it";
+}
+
 Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                const PresentEntry& here) {
   const RelPath path = directory.path.child(entry.name);
@@ -320,14 +336,11 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
     return on_new(directory, entry, shared);
   }
   const Deletion::Doomed doomed{path, here.stat};
-  NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
-  NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(path)));
-  NB_TRY_ASSIGN(const auto names, dir->list());
-  const bool may_go = names.empty() || has(wire::k_flag_delete);
-  if (!whole || !may_go) {
-    const char* reason = whole ? "--delete would replace it" : "it is, or holds, what may not be deleted";
-    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + reason});
-    if (shared) m_stand_ins[path] = std::nullopt;
+  const auto reason = what_keeps(doomed);
+  if ((!reason || *reason != nullptr) && shared) m_stand_ins[path] = std::nullopt;
+  if (!reason) return per_file(tl::make_unexpected(reason.error()), path);
+  if (*reason != nullptr) {
+    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + *reason});
     return has(wire::k_flag_delete) ? remove_live(directory, entry.name, here.stat) : Status{};
   }
   NB_TRY(m_deletion->plan(doomed, deletion_items()));

@@ -109,12 +109,12 @@ Status Transaction::add(const JournalOp& op) {
   return stage.moves.append(encoded);
 }
 
-Status Transaction::add_end(const SetMetadata& op) {
+Status Transaction::add_end(const SetMetadata& op, bool has_news) {
   SetMetadata adjusted = op;
   if (!m_state->numbers_last) forget_number(adjusted);
   const Bytes encoded = encode(JournalOp(adjusted));
   NB_TRY(decode_journal_op(encoded));
-  if (op.before == op.after) ++m_state->stage.idle_ends;
+  if (op.before == op.after && !has_news) ++m_state->stage.idle_ends;
   return m_state->stage.ends.append(encoded);
 }
 

@@ -80,7 +80,8 @@ class Transaction {
   // sets again what the others disturb; alone with openers it makes no generation. Where only the time is to change, its
   // place in the order does not matter, and the rest is left as somebody else may have made it.
   Status add(const JournalOp& op);
-  Status add_end(const SetMetadata& op);
+  // `has_news`: it makes a generation though it sets what was there, as where this file system cannot hold what is new.
+  Status add_end(const SetMetadata& op, bool has_news = false);
 
   // The Place and Remove operations added so far, in order; nothing may be added meanwhile.
   Status for_each_move(const std::function<Status(const JournalOp&)>& visit);

@@ -109,6 +109,14 @@ class Beside(Case):
         self.run_ok("push", "--delete", "--allow-empty", "--max-delete", "-1", f"{self.source}/", self.pool)
         self.assertEqual(self.rows(), 1)
 
+    def test_a_directory_that_changes_alone(self) -> None:
+        self.push()
+        os.chmod(self.source / "dir", 0o1711)
+        os.chown(self.source / "dir", 7, 8)
+        self.assertNotIn("nothing to do", self.push())
+        self.assertIn("nothing to do", self.push())
+        self.assert_same_tree(self.source, self.pulled())
+
     def test_a_named_source_and_a_part_of_the_set(self) -> None:
         self.push()
         self.run_ok("pull", self.pool, self.dir / "named")

@@ -94,6 +94,51 @@ class Names(Case):
             self.assertEqual(self.contents(), before)
             self.assert_clean(self.pool)
 
+    def test_new_names_that_are_the_same_in_several_directories(self) -> None:
+        """The listings of one come between those of another."""
+        for name in ("one", "two"):
+            (self.source / name).mkdir()
+        self.push()
+        for directory, file in (("one/same", "one/SAME"), ("two/same", "two/SAME")):
+            (self.source / directory).mkdir()
+            (self.source / directory / "below").write_text("below")
+            (self.source / file).write_text("file")
+        for _ in range(2):
+            self.assertIn("SAME", self.push(23))
+            self.assert_clean(self.pool)
+        self.assertEqual((self.pool / "two/same/below").read_text(), "below")
+
+    def test_a_run_that_goes_on_keeps_names_apart(self) -> None:
+        for name, content in (("Twice", "capital"), ("twice", "small")):
+            (self.source / "new" / name).mkdir(parents=True)
+            (self.source / "new" / name / content).write_text(content)
+            (self.source / "new" / name / "both").write_text(content)
+        for number in range(2, 7):
+            server = self.world.server(f"session.sink.directory=abort@{number}")
+            self.world.run("push", *self.world.carrier_options("fake", server), f"{self.source}/",
+                           self.world.far(self.pool, "fake"))
+        for _ in range(2):
+            self.assertIn("new/twice", self.push(23))
+            self.assert_clean(self.pool)
+        found = {path.name: path.read_text() for path in (self.pool / "new/Twice").iterdir()}
+        self.assertIn(found, ({"capital": "capital", "both": "capital"}, {"small": "small", "both": "small"}))
+
+    def test_sources_named_one_by_one(self) -> None:
+        (self.source / "Quiet").write_text("another")
+        names = [self.source / "quiet", self.source / "Quiet"]
+        for _ in range(3):
+            self.assertIn("uiet at the destination", self.run_code(23, "push", *names, self.pool).text)
+            self.assertEqual(self.contents(), [b"another"])
+
+    def test_what_is_excluded_stays(self) -> None:
+        push = ("push", "--exclude", "mine/", f"{self.source}/", self.pool)
+        self.run_ok(*push)
+        (self.pool / "mine").mkdir()
+        (self.pool / "mine/data").write_text("precious")
+        (self.source / "mine").write_text("a file")
+        self.assertIn("mine", self.run_code(23, *push).text)
+        self.assertEqual((self.pool / "mine/data").read_text(), "precious")
+
     def test_without_delete_the_old_name_stays(self) -> None:
         self.push()
         before = self.contents()

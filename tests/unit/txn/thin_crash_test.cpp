@@ -97,21 +97,27 @@ void crash_everywhere(const Scenario& scenario, bool ignores_syncfs = false) {
   }
 }
 
+void crash_everywhere(std::uint64_t seed, const fs::SimOptions& options, const Numbers& numbers,
+                      bool ignores_syncfs = false) {
+  INFO("seed " << seed);
+  crash_everywhere(scenario(seed, options, numbers), ignores_syncfs);
+}
+
 TEST_CASE("a power cut at any operation of a prune leaves every kept generation exact", "[txn][history][crash]") {
-  for (std::uint64_t seed = 1; seed <= seeds(3); ++seed) crash_everywhere(scenario(seed, {}, {1, 2, 4, 6}));
+  for (std::uint64_t seed = 1; seed <= seeds(3); ++seed) crash_everywhere(seed, {}, {1, 2, 4, 6});
 }
 
 TEST_CASE("so does one when the oldest goes", "[txn][history][crash]") {
-  for (std::uint64_t seed = 21; seed <= 20 + seeds(2); ++seed) crash_everywhere(scenario(seed, {}, {0, 1, 3, 5}));
+  for (std::uint64_t seed = 21; seed <= 20 + seeds(2); ++seed) crash_everywhere(seed, {}, {0, 1, 3, 5});
 }
 
 TEST_CASE("so does one for an ordinary user", "[txn][history][crash]") {
-  for (std::uint64_t seed = 31; seed <= 30 + seeds(2); ++seed) crash_everywhere(scenario(seed, as_user(), {2, 3, 6}));
+  for (std::uint64_t seed = 31; seed <= 30 + seeds(2); ++seed) crash_everywhere(seed, as_user(), {2, 3, 6});
 }
 
 TEST_CASE("so does one where syncfs does not tell", "[txn][history][crash]") {
   for (std::uint64_t seed = 41; seed <= 40 + seeds(2); ++seed)
-    crash_everywhere(scenario(seed, without_reports(), {1, 2, 5}), true);
+    crash_everywhere(seed, without_reports(), {1, 2, 5}, true);
 }
 
 TEST_CASE("so does one where others have lost things", "[txn][history][crash]") {
