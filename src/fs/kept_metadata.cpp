@@ -129,6 +129,7 @@ bool is_refusal(const Error& error) {
 // Attributes up to this find room in an inode of any file system that is not full: ext4 with blocks of 1 KiB has the
 // least.
 constexpr std::size_t k_always_fits_bytes = 768;
+constexpr std::string_view k_acl_name = "system.posix_acl_access";
 
 // What this process must be able to do with the inode later: read it, and set attributes on it.
 std::uint32_t needed_bits(FileType actual) {
@@ -194,9 +195,15 @@ class Keeper {
     return set;
   }
 
+  // An ACL has the mode in it: with the bits that we need it would be another one.
+  [[nodiscard]] bool would_change(const Xattr& attr) const {
+    const std::uint32_t needed = needed_bits(m_now.type);
+    return attr.name == k_acl_name && (m_meant.meta.mode & needed) != needed;
+  }
+
   Status xattrs() {
     for (const Xattr& attr : m_meant.meta.xattrs) {
-      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name;
+      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name || would_change(attr);
       if (!escaped) {
         const Status set = set_attribute(attr.name, attr.value);
         if (set) {

@@ -257,6 +257,19 @@ class PlainSink(Case):
         self.run_ok("pull", *self.options, f"{self.far}/", self.dir / "back")
         self.assert_same_tree(self.source, self.dir / "back")
 
+    def test_acl_of_what_is_closed_to_its_owner(self) -> None:
+        (self.source / "inside").mkdir()
+        for name in ("inside", "plain"):
+            os.chown(self.source / name, PLAIN_UID, PLAIN_GID)
+            subprocess.run(["setfacl", "-m", "u:5:rwx", self.source / name], check=True)
+            os.chmod(self.source / name, 0)
+        self.run_ok("push", *self.options, f"{self.source}/", self.far)
+        again = self.run_ok("push", *self.options, f"{self.source}/", self.far)
+        self.assertIn(b"nothing to do", again.stdout)
+        self.run_ok("verify", *self.options, f"{self.source}/", self.far)
+        self.run_ok("pull", *self.options, f"{self.far}/", self.dir / "back")
+        self.assert_same_tree(self.source, self.dir / "back", ignore_root=True)
+
     def _check_stored_form(self) -> None:
         """As rsync --fake-super writes it: an independent reader must be able to restore from it."""
         kept = tree.snapshot(self.pool / "set")
