@@ -3,6 +3,7 @@
 #include "base/failpoint.hpp"
 #include "fs/metadata.hpp"
 #include "txn/journal.hpp"
+#include "txn/kept_trees.hpp"
 #include "txn/small_file.hpp"
 #include "txn/stage.hpp"
 
@@ -14,8 +15,10 @@ Status unless_gone(Status status) {
   return status;
 }
 
-// One level below the stage: new/ and old/ hold one entry a slot.
+// One level below the stage: new/ and old/ hold one entry a slot, and where generations were dropped a slot may itself be
+// a directory that is closed to an ordinary user.
 Status empty_slots(fs::Directory& stage, const std::string& name) {
+  open_up(stage, name);
   NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> slots, stage.open_directory(name));
   NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, slots->list());
   for (const fs::NamedType& entry : entries) {
