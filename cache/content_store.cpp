@@ -72,9 +72,9 @@ ContentStore::ContentStore(std::unique_ptr<Store> store) : m_store(std::move(sto
 
 ContentStore::~ContentStore() { flush(); }
 
-std::unique_ptr<ContentStore> ContentStore::open(const std::string& control_directory, Warn warn) {
+std::unique_ptr<ContentStore> ContentStore::open(const std::string& control_directory, Warn warn, FileAccess access) {
   return std::unique_ptr<ContentStore>(new ContentStore(
-      std::make_unique<Store>(control_directory + "/" + k_contents_name, k_schema, k_texts, std::move(warn))));
+      std::make_unique<Store>(control_directory + "/" + k_contents_name, k_schema, access, k_texts, std::move(warn))));
 }
 
 std::unique_ptr<ContentStore> ContentStore::none() {

@@ -41,7 +41,8 @@ struct Content {
 class ContentStore {
  public:
   // `control_directory` as for Manifest::open. Never null.
-  static std::unique_ptr<ContentStore> open(const std::string& control_directory, Warn warn);
+  static std::unique_ptr<ContentStore> open(const std::string& control_directory, Warn warn,
+                                            FileAccess access = FileAccess::write);
   // One that holds nothing.
   static std::unique_ptr<ContentStore> none();
   ~ContentStore();  // flushes

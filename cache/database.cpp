@@ -133,6 +133,9 @@ Result<std::unique_ptr<SQLite::Database>> open_file(const std::string& path, con
     throw SQLite::Exception("integrity_check found damage", SQLITE_CORRUPT);
   }
   choose_journal(*database, schema, path);
+  if (version < schema.version() && schema.access == FileAccess::read) {
+    return fail(Errc::unsupported, path + " is of an older nbackup until something is written to it");
+  }
   if (version < schema.version()) migrate(*database, schema);
   for (const char* probe : schema.probes) database->exec(probe);
   return database;

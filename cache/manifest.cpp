@@ -57,9 +57,9 @@ Manifest::Manifest(std::shared_ptr<Store> store)
 
 Manifest::~Manifest() { flush(); }
 
-std::unique_ptr<Manifest> Manifest::open(const std::string& control_directory, Warn warn) {
-  return std::unique_ptr<Manifest>(new Manifest(
-      std::make_shared<Store>(control_directory + "/manifest.db", rows::k_manifest_schema, k_texts, std::move(warn))));
+std::unique_ptr<Manifest> Manifest::open(const std::string& control_directory, Warn warn, FileAccess access) {
+  return std::unique_ptr<Manifest>(new Manifest(std::make_shared<Store>(
+      control_directory + "/manifest.db", rows::k_manifest_schema, access, k_texts, std::move(warn))));
 }
 
 std::unique_ptr<Manifest> Manifest::none() {

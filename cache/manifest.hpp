@@ -47,7 +47,8 @@ class Manifest {
  public:
   // `control_directory` is a path by which the kernel finds `.nbackup` as long as the manifest lives: that of an open
   // descriptor (fs::Directory::kernel_path()). `manifest.db` in it must be no symlink. Never null.
-  static std::unique_ptr<Manifest> open(const std::string& control_directory, Warn warn);
+  static std::unique_ptr<Manifest> open(const std::string& control_directory, Warn warn,
+                                        FileAccess access = FileAccess::write);
   // One that holds nothing.
   static std::unique_ptr<Manifest> none();
   ~Manifest();  // flushes

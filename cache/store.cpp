@@ -45,7 +45,11 @@ void Connection::rest() noexcept {
 }
 
 Store::Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn)
-    : m_path(std::move(path)), m_schema(&schema), m_texts(&texts), m_warn(std::move(warn)) {
+    : Store(std::move(path), schema, schema.access, texts, std::move(warn)) {}
+
+Store::Store(std::string path, const Schema& schema, FileAccess access, const StoreTexts& texts, Warn warn)
+    : m_path(std::move(path)), m_schema(schema), m_texts(&texts), m_warn(std::move(warn)) {
+  m_schema.access = access;
   connect(Suspicion::none);
 }
 
@@ -64,7 +68,7 @@ unsigned Store::false_alarms() const {
 void Store::connect(Suspicion suspicion) {
   m_connection.reset();
   try {
-    auto opened = open_database(m_path, *m_schema, suspicion);
+    auto opened = open_database(m_path, m_schema, suspicion);
     if (!opened) return give_up(opened.error().message());
     m_connection = std::make_unique<Connection>(std::move(opened->database));
     if (suspicion == Suspicion::damaged && opened->set_aside.empty()) ++m_false_alarms;

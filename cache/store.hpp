@@ -46,8 +46,10 @@ struct StoreTexts {
 
 class Store {
  public:
-  // Opens or makes the file at `path`. `schema` and `texts` outlive the store.
+  // Opens or makes the file at `path`. What `schema` names, and `texts`, outlive the store.
   Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn);
+  // The same with another access than the schema's.
+  Store(std::string path, const Schema& schema, FileAccess access, const StoreTexts& texts, Warn warn);
   // Holds nothing and says nothing.
   Store() = default;
   ~Store();
@@ -79,7 +81,7 @@ class Store {
   void tell(std::string text) const;
 
   std::string m_path;
-  const Schema* m_schema = nullptr;
+  Schema m_schema;
   const StoreTexts* m_texts = nullptr;
   Warn m_warn;
   mutable std::mutex m_mutex;

@@ -66,7 +66,7 @@ class Sampler {
         m_random(random) {
     // One of the two: they would have the manifest open twice, and closing a file takes all locks of a process on it.
     if (reader.set().control().stat_at("contents.db")) {
-      m_contents.emplace(reader.set(), warn_through(output));
+      m_contents.emplace(reader.set(), warn_through(output), cache::FileAccess::read);
     } else {
       m_manifest = open_manifest(reader.set(), output);
     }
@@ -118,11 +118,11 @@ class Sampler {
     return [&output](const std::string& text) { static_cast<void>(output.notice(text)); };
   }
 
-  // Not made where there is none: looking changes nothing.
+  // Not made where there is none, nor begun anew where it is damaged: looking changes nothing.
   static std::unique_ptr<cache::Manifest> open_manifest(txn::FileSet& set, session::CommandOutput& output) {
     const auto path = set.control().kernel_path();
     if (!path || !set.control().stat_at("manifest.db")) return cache::Manifest::none();
-    return cache::Manifest::open(*path, warn_through(output));
+    return cache::Manifest::open(*path, warn_through(output), cache::FileAccess::read);
   }
 
   // What scrubs know reaches further than the manifest, which has files of some size in the live tree alone.

@@ -230,10 +230,11 @@ std::string json_generation(const txn::Generation& generation) {
   return dump(event);
 }
 
-std::string json_listed(const wire::Entry& entry, const RelPath& path) {
+std::string json_listed(const wire::Entry& entry, const RelPath& path, Attributes attributes) {
   Json event = event_of("entry");
   event["path"] = escape(path.str());
   event["type"] = type_name(entry.type);
+  if (attributes == Attributes::unknown) return dump(event);
   event["mode"] = fmt::format("{:04o}", entry.meta.mode);
   event["uid"] = entry.meta.owner.uid;
   event["gid"] = entry.meta.owner.gid;

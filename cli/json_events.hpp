@@ -9,6 +9,7 @@
 
 #include "cache/upkeep.hpp"
 #include "cli/drill_report.hpp"
+#include "cli/look.hpp"
 #include "cli/reporter.hpp"
 #include "cli/status_table.hpp"
 #include "txn/generation.hpp"
@@ -29,7 +30,8 @@ std::string json_summary(const RunSummary& summary);
 std::string json_error(const Error& error, int exit_code);
 std::string json_status_row(const StatusRow& row);
 std::string json_generation(const txn::Generation& generation);
-std::string json_listed(const wire::Entry& entry, const RelPath& path);
+// Mode, owner and time are left out where they are not known.
+std::string json_listed(const wire::Entry& entry, const RelPath& path, Attributes attributes = Attributes::known);
 std::string json_cache_use(const cache::ClientUse& use, const std::string& path);
 std::string json_cache_pruned(const cache::Pruned& gone);
 

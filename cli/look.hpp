@@ -17,7 +17,10 @@ Result<int> run_diff(const HostJob& job, session::CommandOutput& output, Clock& 
 // A heading and a line a generation, oldest first; in a terminal of `columns` what does not fit is cut off the client's
 // name (0: nothing is).
 std::string generations_table(const std::vector<txn::Generation>& generations, std::size_t columns);
-// "-rw-r--r--  1000:1000        12,345  2026-11-30 02:10  ": what `ls -l` shows before the name.
-std::string long_prefix(const wire::Entry& entry);
+// Of a directory that could not be looked at, mode, owner and time are not known.
+enum class Attributes : std::uint8_t { known, unknown };
+// "-rw-r--r--  1000:1000        12,345  2026-11-30 02:10  ": what `ls -l` shows before the name; question marks where
+// that is not known.
+std::string long_prefix(const wire::Entry& entry, Attributes attributes = Attributes::known);
 
 }  // namespace nb::cli

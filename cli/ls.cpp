@@ -96,10 +96,11 @@ class Lister {
       const RelPath child = at.path.child(entry.name);
       const bool is_directory = entry.type == fs::FileType::directory;
       std::optional<Level> below;
+      Attributes attributes = Attributes::known;
       if (is_directory && (m_settings.recursive || m_settings.long_form || m_settings.json)) {
-        NB_TRY_ASSIGN(below, try_level(child, entry));
+        NB_TRY_ASSIGN(below, try_level(child, entry, attributes));
       }
-      NB_TRY(line(entry, child, below_top(child, top)));
+      NB_TRY(line(entry, child, below_top(child, top), attributes));
       if (below && m_settings.recursive) levels.push_back(std::move(*below));
     }
     return {};
@@ -118,19 +119,24 @@ class Lister {
   }
 
   // A subdirectory, whose metadata go into `entry`. One that cannot be read is a problem of its own.
-  Result<std::optional<Level>> try_level(const RelPath& path, wire::Entry& entry) {
+  Result<std::optional<Level>> try_level(const RelPath& path, wire::Entry& entry, Attributes& attributes) {
+    attributes = Attributes::unknown;
     const auto directory = m_view.open_directory(path);
     if (!directory) return skip(path, directory.error());
     if (!m_settings.recursive) {
       const auto own = m_view.own_metadata(**directory, path);
       if (!own) return skip(path, own.error());
       entry.meta = *own;
+      attributes = Attributes::known;
       return std::nullopt;
     }
     auto listed = m_view.list(**directory, path);
     if (!listed) return skip(path, listed.error());
     NB_TRY(m_problems.tell(*listed));
-    if (listed->own) entry.meta = std::move(*listed->own);
+    if (listed->own) {
+      entry.meta = std::move(*listed->own);
+      attributes = Attributes::known;
+    }
     return Level{path, std::move(listed->entries)};
   }
 
@@ -140,9 +146,10 @@ class Lister {
   }
 
   // `shown`: from where the user began. A program gets the path in the set, which it can ask for.
-  Status line(const wire::Entry& entry, const RelPath& path, const RelPath& shown) {
-    if (m_settings.json) return m_output.write(json_listed(entry, path) + "\n");
-    std::string text = m_settings.long_form ? long_prefix(entry) : "";
+  Status line(const wire::Entry& entry, const RelPath& path, const RelPath& shown,
+              Attributes attributes = Attributes::known) {
+    if (m_settings.json) return m_output.write(json_listed(entry, path, attributes) + "\n");
+    std::string text = m_settings.long_form ? long_prefix(entry, attributes) : "";
     text += escape(shown.str());
     if (entry.type == fs::FileType::directory) text += '/';
     if (m_settings.long_form && entry.type == fs::FileType::symlink) text += " -> " + escape(entry.target);
@@ -157,7 +164,10 @@ class Lister {
 
 }  // namespace
 
-std::string long_prefix(const wire::Entry& entry) {
+std::string long_prefix(const wire::Entry& entry, Attributes attributes) {
+  if (attributes == Attributes::unknown) {
+    return fmt::format("{}????????? {:>11} {:>13} {:>16} ", letter_of(entry.type), "?", "?", "?");
+  }
   const std::string owner = fmt::format("{}:{}", entry.meta.owner.uid, entry.meta.owner.gid);
   return fmt::format("{}{} {:>11} {:>13} {} ", letter_of(entry.type), mode_text(entry.meta.mode), owner,
                      size_text(entry), time_text(entry.meta.mtime));

@@ -45,12 +45,23 @@ Errc ssh_failure(const PeerEnd& end) {
   return Errc::connect;
 }
 
+// What nbackup said last, but for hints, which begin with blanks.
+std::string last_reason(std::string_view text) {
+  std::string reason;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(k_our_name)) continue;
+    const std::string_view said = line.substr(k_our_name.size());
+    if (!said.starts_with(' ')) reason = said;
+  }
+  return reason;
+}
+
 // What nbackup refuses there that another attempt would be refused as well: its command line, and a --root that is away.
 std::optional<Error> refusal(const PeerEnd& end, const PeerDescription& peer) {
-  const std::string line = last_line(end.stderr_tail);
   for (const Errc code : {Errc::usage, Errc::path}) {
-    if (end.exit_status != info(code).exit_code || !line.starts_with(k_our_name)) continue;
-    return Error{code, 0, peer.name + " cannot serve (" + line.substr(k_our_name.size()) + ")"};
+    const std::string reason = last_reason(end.stderr_tail);
+    if (end.exit_status != info(code).exit_code || reason.empty()) continue;
+    return Error{code, 0, peer.name + " cannot serve (" + reason + ")"};
   }
   return std::nullopt;
 }

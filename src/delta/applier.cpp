@@ -103,6 +103,8 @@ Status Applier::clone_rest_of_basis() {
   }
   m_sharing = m_basis_cloned ? Sharing::works : Sharing::impossible;
   m_clone_begin = begin;
+  // What may have been cloned all the same is not to show in the delta's holes.
+  if (!m_basis_cloned) NB_TRY(m_output.set_size(begin));
   return {};
 }
 

@@ -70,7 +70,8 @@ class File : public Node {
   // The next stretch of data at or after `offset`; nothing if only a hole is left before the end.
   virtual Result<std::optional<Extent>> next_data(std::uint64_t offset) = 0;
   // Shares blocks instead of copying (reflink). False where the file system cannot, not between these two files, or not
-  // now: then the caller copies, over whatever part was shared, and meets what is wrong itself. Neither file needs to be synced before. `from` may change afterwards.
+  // now: then the caller copies, and meets what is wrong itself. A part of the range may be shared all the same: who leaves
+  // holes in it cuts that off before. Neither file needs to be synced before. `from` may change afterwards.
   // clone_from: all of `from` at the same offsets; what this file has beyond its end stays.
   virtual Result<bool> clone_from(const File& from) = 0;
   // `range` of `from`, not empty and inside it, to `offset` on; both offsets multiples of the file system's block, and

@@ -203,6 +203,7 @@ class Keeper {
 
   Status xattrs() {
     for (const Xattr& attr : m_meant.meta.xattrs) {
+      m_acl_aside |= would_change(attr);
       const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name || would_change(attr);
       if (!escaped) {
         const Status set = set_attribute(attr.name, attr.value);
@@ -236,6 +237,8 @@ class Keeper {
     std::uint32_t wanted = m_meant.meta.mode;
     if (m_owner_refused) wanted &= ~k_set_id_bits;
     wanted |= needed_bits(m_now.type);
+    // They were the mask of an ACL that is not there, and would let the group do more than it said.
+    if (m_acl_aside) wanted &= ~std::uint32_t{0070};
     if (wanted != m_meant.meta.mode) m_stat_needed = true;
     if (m_stat_needed) NB_TRY(stat_text());
     // An ACL or a new owner may have changed the mode since m_now, so it is always set.
@@ -281,6 +284,7 @@ class Keeper {
   Kept m_kept;
   std::size_t m_attribute_bytes = 0;  // of all that is meant
   bool m_stat_needed = false;
+  bool m_acl_aside = false;
   std::optional<std::uint32_t> m_mode_set;
   bool m_owner_refused = false;
 };

@@ -100,6 +100,7 @@ class Run {
     NB_TRY(connection.send(wire::Query{m_transaction, m_job.destination}));
     NB_TRY(connection.flush());
     NB_TRY_ASSIGN(const auto reply, receive<wire::QueryReply>(connection));
+    m_may_be_committed = reply.committed;
     if (!reply.committed) return std::nullopt;
     RunReport report = m_last;
     report.result.committed = true;

@@ -25,7 +25,7 @@ class FrameReceiver {
   // `stream` outlives the receiver. `inactivity`: a silence longer than this, of which next() has waited as long, is
   // Errc::timeout; zero: wait for ever.
   FrameReceiver(transport::ByteStream& stream, std::chrono::milliseconds inactivity);
-  // A read under way must have been ended: close the stream first.
+  // Closes the stream.
   ~FrameReceiver();
   FrameReceiver(const FrameReceiver&) = delete;
   FrameReceiver& operator=(const FrameReceiver&) = delete;

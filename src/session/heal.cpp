@@ -39,7 +39,7 @@ class Healer {
         m_clock(clock),
         m_mode(mode),
         m_contents(
-            set, [this](const std::string& text) { m_warnings.push_back(text); }, missing(mode)),
+            set, [this](const std::string& text) { m_warnings.push_back(text); }, access(mode)),
         m_reader(m_contents.signer(), 0, clock, may_go_on) {}
 
   Result<HealReport> run() {
@@ -73,8 +73,8 @@ class Healer {
     return fail(Errc::usage, "no scrub has looked at this set yet; run nbackup scrub first");
   }
 
-  static KnownContents::Missing missing(Mode mode) {
-    return mode == Mode::dry ? KnownContents::Missing::stays : KnownContents::Missing::is_made;
+  static cache::FileAccess access(Mode mode) {
+    return mode == Mode::dry ? cache::FileAccess::read : cache::FileAccess::write;
   }
 
   Status one(const txn::Damaged& file, HealPlaces& places) {

@@ -77,4 +77,10 @@ std::string item_deleted() { return "*deleting  "; }
 
 std::string deleted_detail(fs::FileType type) { return type == fs::FileType::directory ? "/" : ""; }
 
+std::string link_detail(const wire::Entry& entry) {
+  if (entry.type == fs::FileType::symlink) return " -> " + entry.target;
+  if (entry.link_to) return " => " + entry.link_to->str();
+  return {};
+}
+
 }  // namespace nb::session

@@ -36,4 +36,7 @@ std::string item_deleted();
 // What stands after its name: a directory has no other sign of it.
 std::string deleted_detail(fs::FileType type);
 
+// What stands after the name of a new or changed entry: where a link leads.
+std::string link_detail(const wire::Entry& entry);
+
 }  // namespace nb::session

@@ -10,7 +10,7 @@
 
 namespace nb::session {
 
-KnownContents::KnownContents(txn::FileSet& set, Warn warn, Missing missing)
+KnownContents::KnownContents(txn::FileSet& set, Warn warn, cache::FileAccess access)
     : m_set(set),
       m_knows_inodes(txn::knows_inodes(set.control())),
       m_signer(set.secret()),
@@ -18,9 +18,9 @@ KnownContents::KnownContents(txn::FileSet& set, Warn warn, Missing missing)
   const auto path = set.control().kernel_path();
   if (!path) return;
   const bool is_there = set.control().stat_at(cache::k_contents_name).has_value();
-  if (is_there || missing == Missing::is_made) m_store = cache::ContentStore::open(*path, warn);
+  if (is_there || access == cache::FileAccess::write) m_store = cache::ContentStore::open(*path, warn, access);
   // Nothing is asked of one that would be empty.
-  if (set.control().stat_at("manifest.db")) m_manifest = cache::Manifest::open(*path, std::move(warn));
+  if (set.control().stat_at("manifest.db")) m_manifest = cache::Manifest::open(*path, std::move(warn), access);
 }
 
 // Where what came with a generation is by now: where it came to, or in the files of the generation that replaced it.

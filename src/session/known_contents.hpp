@@ -35,9 +35,8 @@ struct Expected {
 class KnownContents {
  public:
   using Warn = std::function<void(const std::string&)>;
-  enum class Missing : std::uint8_t { is_made, stays };  // a store that is not there
-  // `set` outlives it.
-  KnownContents(txn::FileSet& set, Warn warn, Missing missing = Missing::is_made);
+  // `set` outlives it. To be read, a store that is not there, or damaged, stays that way.
+  KnownContents(txn::FileSet& set, Warn warn, cache::FileAccess access = cache::FileAccess::write);
 
   // Takes over what came with the last generations.
   Status take_arrivals(std::int64_t now_ns, const GoOn& go_on);

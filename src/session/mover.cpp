@@ -238,6 +238,7 @@ Status Mover::fill(const TakenFile& taken, fs::File& from, fs::File& to) {
     if (!read) return fail(Errc::changed, "read at the destination");
     made = *read;
   } else {
+    NB_TRY(to.set_size(0));  // a part may have been cloned, and a hole is not written
     NB_TRY_ASSIGN(made, copy_content(from, to, taken.file.size));
   }
   if (made == taken.digest) return {};

@@ -34,14 +34,15 @@ class PastSources {
       return fail(Errc::path, "source " + source + ": more entries are named than one run can take");
     }
     const std::optional<std::string> name = entry_named_by(source);
+    const std::string shown = "source " + shown_source(source);
     if (inside.is_root()) return name ? add_root_by_name(*name) : add_content(m_root, {});
     auto found = look_up(m_root, inside);
-    if (!found) return wrap(std::move(found).error(), "source " + source + " at generation " + number());
+    if (!found) return wrap(std::move(found).error(), shown + " at generation " + number());
     if (found->entries.size() == 1 && !found->by_pattern) m_last_is_file = is_file(found->entries.front());
     const bool skips_files = found->by_pattern && !name;
     if (skips_files) std::erase_if(found->entries, is_file);
-    if (found->entries.empty()) return fail(Errc::not_found, "source " + source + ": no directory has such a name");
-    for (PastEntry& entry : found->entries) NB_TRY(name ? add_entry(std::move(entry)) : add_content_of(entry, source));
+    if (found->entries.empty()) return fail(Errc::not_found, shown + ": no directory has such a name");
+    for (PastEntry& entry : found->entries) NB_TRY(name ? add_entry(std::move(entry)) : add_content_of(entry, shown));
     return {};
   }
 
@@ -98,8 +99,8 @@ class PastSources {
     return {};
   }
 
-  Status add_content_of(const PastEntry& entry, const std::string& source) {
-    if (is_file(entry)) return fail(Errc::path, "source " + source + ": " + entry.name + " is not a directory");
+  Status add_content_of(const PastEntry& entry, const std::string& shown) {
+    if (is_file(entry)) return fail(Errc::path, shown + ": " + entry.name + " is not a directory");
     NB_TRY_ASSIGN(std::shared_ptr<fs::Directory> directory, entry.directory->open_directory(entry.name));
     return add_content(std::move(directory), entry.directory_path.child(entry.name));
   }
@@ -125,7 +126,7 @@ Result<std::vector<SetPath>> find_all(const std::vector<std::string>& sources,
   NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
   std::vector<SetPath> paths;
   for (const std::string& source : sources) {
-    NB_TRY_ASSIGN(SetPath path, find_in_set(bounds, source));
+    NB_TRY_ASSIGN(SetPath path, find_source_in_set(bounds, source));
     paths.push_back(std::move(path));
   }
   return paths;

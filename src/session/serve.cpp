@@ -2,6 +2,7 @@
 #include "session/serve.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/text.hpp"
 #include "session/handshake.hpp"
@@ -106,7 +107,10 @@ class Server {
     if (!found.is_set) return false;
     NB_TRY_ASSIGN(const auto set, txn::FileSet::open(std::move(found.root)));
     // What is in the head is done, whoever may be writing by now.
-    if (is_recent(*set, query.transaction, generation)) return true;
+    if (is_recent(*set, query.transaction, generation)) {
+      NB_TRY(set->control().sync());  // it may not be durable yet, and then it is as the answer says
+      return true;
+    }
     const txn::LockNote note = txn::lock_note_of_this_process("", query.transaction, m_clock);
     NB_TRY_ASSIGN(const auto lock, txn::WriterLock::acquire(*set, note, std::chrono::seconds(0), m_clock, may_go_on));
     NB_TRY(txn::recover(*set, *lock, m_clock, may_go_on));
@@ -151,8 +155,16 @@ class Server {
 
   // Nobody is to wait for the lock on behalf of a client that has gone.
   Result<SinkSetup> set_up(const wire::Open& open) {
-    const PeerWatch watch(m_connection, m_options.on_client_gone);
-    return set_up_sink(request_of(open), m_clock);
+    std::atomic<bool> has_gone{false};
+    auto setup = [&] {
+      const PeerWatch watch(m_connection, [&] {
+        has_gone = true;
+        if (m_options.on_client_gone) m_options.on_client_gone();
+      });
+      return set_up_sink(request_of(open), m_clock);
+    }();
+    if (has_gone) return fail(Errc::connection_lost, "the client ended the connection");
+    return setup;
   }
 
   Status receive_push(const wire::Open& open) {

@@ -78,19 +78,11 @@ Result<RelPath> rest_of(const RelPath& below, const Names& names, std::size_t us
   return RelPath::parse(text);
 }
 
-}  // namespace
-
-tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std::uint32_t>& passed_over) {
-  if (!passed_over) return fail(Errc::path, path + " is not in a file set: push or init makes one, status lists them");
-  return fail(Errc::path, path + " is in no file set of this user; there is one of user " +
-                              std::to_string(*passed_over) + ": run as that user");
-}
-
-Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) {
+// `place`: the beginning of `path` that names a directory in the set.
+Result<SetPath> find(const fs::PathRoot& bounds, const std::string& path, const std::string& place) {
   const Names names = names_of(path);
-  const std::string place = path.substr(0, path.find(k_path_begins));
   const Names to_place = names_of(place);
-  NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, path.starts_with('/') && place.empty() ? "/" : place, to_place));
+  NB_TRY_ASSIGN(Entrance at, find_entrance(bounds, place, to_place));
   NB_TRY(check_inside(path, names, at.used));
   go_down(at, names, to_place.size());
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(at.directory)));
@@ -101,6 +93,28 @@ Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path)
   out.root = std::move(found.root);
   out.root_path = std::move(found.root_path);
   return out;
+}
+
+}  // namespace
+
+tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std::uint32_t>& passed_over) {
+  if (!passed_over) return fail(Errc::path, path + " is not in a file set: push or init makes one, status lists them");
+  return fail(Errc::path, path + " is in no file set of this user; there is one of user " +
+                              std::to_string(*passed_over) + ": run as that user");
+}
+
+Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) { return find(bounds, path, path); }
+
+Result<SetPath> find_source_in_set(const fs::PathRoot& bounds, const std::string& source) {
+  const std::size_t end = source.find(k_path_begins);
+  // "/./x" begins at the root of all.
+  return find(bounds, source, end == 0 ? "/" : source.substr(0, end));
+}
+
+std::string shown_source(const std::string& source) {
+  const std::size_t end = source.find(k_path_begins);
+  if (end == std::string::npos) return source;
+  return (end == 0 ? "/" : source.substr(0, end)) + ":" + source.substr(end + k_path_begins.size());
 }
 
 }  // namespace nb::session

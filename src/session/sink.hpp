@@ -187,6 +187,8 @@ class Sink {
   bool takes_all();
   wire::ReplyKind reply_for_new(const wire::DirectoryMessage& message, SinkDirectory& directory);
   Location given_up(const Location& location);
+  void skip(SinkDirectory& directory);
+  [[nodiscard]] bool is_skipped(const RelPath& path) const;
   void add_to_digest(SinkDirectory& directory, std::vector<wire::Entry>& entries) const;
   Result<bool> take_listed(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file);
   Result<bool> asks_for_digest(const SinkDirectory& directory, const wire::Entry& entry, const ExpectedFile& file,
@@ -198,6 +200,7 @@ class Sink {
 
   // --- sink_names.cpp: names that are the same here
   enum class Announced : std::uint8_t { entry, directory };
+  bool goes_whole(const RelPath& path);
   bool waits_for(const RelPath& path, const std::string& other, Announced announced);
   void refuse_name(const RelPath& path, const std::string& other);
   Result<bool> takes_name(const RelPath& path);
@@ -306,6 +309,7 @@ class Sink {
   std::map<RelPath, std::optional<Spot>> m_shared;
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
+  std::set<RelPath> m_skipped;  // directories that cannot be made or read here; what is below them does not come
   std::vector<PendingLink> m_links;
   // Files of an adopted tree that made room for their successors, now in slots of their own.
   std::map<RelPath, txn::StagedRecord> m_begun;

@@ -147,7 +147,7 @@ Status Sink::give_up(SinkDirectory& directory, Error error) {
   if (!concerns_one_path(error)) return tl::make_unexpected(std::move(error));
   error.context = at_destination(directory.path.str() + "/", error);
   m_reporter.problem(error);
-  directory.location = given_up(directory.location);
+  skip(directory);
   return {};
 }
 
@@ -164,7 +164,7 @@ Status Sink::locate_live(SinkDirectory& directory) {
   if (other) return locate_beside(directory, *other);
   if (stat->type != fs::FileType::directory) return locate_in_place_of(directory, *stat);
   NB_TRY_ASSIGN(const fs::Stat parent_stat, (*parent)->stat());
-  if (commits() && !fs::same_mount(*stat, parent_stat)) {
+  if (m_options.mode != SinkMode::verify && !fs::same_mount(*stat, parent_stat)) {
     return fail(Errc::cross_device, set_path(directory.path).str());
   }
   directory.location.where = Where::live;
@@ -176,7 +176,7 @@ Status Sink::locate_in_place_of(SinkDirectory& directory, const fs::Stat& presen
   const fs::NamedType name{std::string(directory.path.name()), present.type};
   if (!m_lister.excludes(directory.path.parent(), name)) return locate_new(directory, present);
   m_reporter.problem({Errc::exists, 0, directory.path.str() + "/ at the destination, where the name is excluded"});
-  directory.location = given_up(directory.location);
+  skip(directory);
   return {};
 }
 
@@ -189,7 +189,7 @@ Status Sink::locate_new(SinkDirectory& directory, const std::optional<fs::Stat>&
   const bool is_root = directory.path.is_root();  // stage_root has asked
   NB_TRY_ASSIGN(const bool may, is_root ? true : open_up_path(directory.path.parent()));
   if (!may) {
-    directory.location = given_up(directory.location);
+    skip(directory);
     return {};
   }
   const RelPath path = set_path(directory.path);
@@ -291,7 +291,7 @@ Result<bool> Sink::compare_digest(const wire::DirectoryMessage& message, SinkDir
     const Status own = guard_nested(set_path(directory.path));
     // The source has told that it could not read it.
     if (!own && (message.flags & wire::k_directory_partial) != 0 && message.entries == 0) {
-      directory.location = given_up(directory.location);
+      skip(directory);
       return leave();
     }
     NB_TRY(own);

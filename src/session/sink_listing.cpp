@@ -25,12 +25,6 @@ std::uint64_t bytes_of(const wire::Entry& entry) {
   return bytes;
 }
 
-std::string link_detail(const wire::Entry& entry) {
-  if (entry.type == fs::FileType::symlink) return " -> " + entry.target;
-  if (entry.link_to) return " => " + entry.link_to->str();
-  return {};
-}
-
 }  // namespace
 
 Status Sink::on_listing(wire::Listing message) {
@@ -314,8 +308,6 @@ void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timest
   m_bases->stage(set_path(path), ident, now.size, *digest);
 }
 
-// A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay
-// for what is in it loses the rest with --delete, as with rsync.
 // Why a directory cannot make room for a file; null if it can.
 Result<const char*> Sink::what_keeps(const Deletion::Doomed& doomed) {
   NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
@@ -325,6 +317,8 @@ Result<const char*> Sink::what_keeps(const Deletion::Doomed& doomed) {
   return names.empty() || has(wire::k_flag_delete) ? nullptr : "--delete would replace it";
 }
 
+// A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay
+// for what is in it loses the rest with --delete, as with rsync.
 Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                                const PresentEntry& here) {
   const RelPath path = directory.path.child(entry.name);

@@ -27,6 +27,11 @@ Location Sink::given_up(const Location& location) {
   return at;
 }
 
+void Sink::skip(SinkDirectory& directory) {
+  directory.location = given_up(directory.location);
+  m_skipped.insert(directory.path);
+}
+
 // The digests that were asked for are not part of what was announced.
 void Sink::add_to_digest(SinkDirectory& directory, std::vector<wire::Entry>& entries) const {
   const bool is_plain = directory.reply != wire::ReplyKind::list_digests || has(wire::k_flag_checksum);

@@ -23,8 +23,19 @@ bool Sink::waits_for(const RelPath& path, const std::string& other, Announced an
     const auto extras = m_bases->extras(set_path(path.parent()));
     may = std::binary_search(extras.begin(), extras.end(), other);
   }
+  may = may && goes_whole(path.parent().child(other));
   if (may) m_waiting[path].other = other;
   return may;
+}
+
+// What the rules protect keeps its directory, and then its name.
+bool Sink::goes_whole(const RelPath& path) {
+  if (m_removed.contains(path)) return true;
+  const auto parent = live(path.parent());
+  const auto stat = parent ? (*parent)->stat_at(path.name()) : Result<fs::Stat>(tl::make_unexpected(parent.error()));
+  if (!stat) return false;
+  const auto whole = m_deletion->can_go_whole({path, *stat});
+  return whole && *whole;
 }
 
 void Sink::refuse_name(const RelPath& path, const std::string& other) {
@@ -51,7 +62,7 @@ Status Sink::locate_beside(SinkDirectory& directory, const std::string& other) {
   if (!commits() || waits_for(path, other, Announced::directory)) return locate_new(directory, std::nullopt);
   refuse_name(path, other);
   m_kept_names.insert(path.parent().child(other));
-  directory.location = given_up(directory.location);
+  skip(directory);
   return {};
 }
 

@@ -67,9 +67,18 @@ Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, cons
   return file.in_live ? add_place(file.path, file.spot, *node, file.replaced) : Status{};
 }
 
+bool Sink::is_skipped(const RelPath& path) const {
+  if (m_skipped.empty()) return false;
+  for (RelPath at = path; !at.is_root(); at = at.parent()) {
+    if (m_skipped.contains(at)) return true;
+  }
+  return false;
+}
+
 // Who is linked to in place of `leader`: itself, as a rule. Where it could not be planned, the next member of its group
 // that comes along, `path`, is sent and takes its place.
 RelPath Sink::stand_in(const RelPath& leader, const RelPath& path) {
+  if (is_skipped(leader)) m_stand_ins.try_emplace(leader, std::nullopt);
   const auto it = m_stand_ins.find(leader);
   if (it == m_stand_ins.end()) return leader;
   if (!it->second) it->second = path;
@@ -164,6 +173,7 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
   }
   m_result.resumed_bytes += entry.size;
   ++m_result.files_new;
+  item(item_new(entry.type, m_options.direction, false), directory.path.child(entry.name), link_detail(entry));
   return true;
 }
 

@@ -58,6 +58,17 @@ Status Source::run() {
   m_reporter.phase(wire::PhaseKind::compare);
   m_receiver = std::thread([this] { receive_all(); });
   Status status;
+  try {
+    status = do_all();
+  } catch (const std::bad_alloc&) {
+    status = fail(Errc::internal, "memory has run out");
+  }
+  m_outcome.counts.content_bytes = m_sender.content_bytes();
+  return shut_down(std::move(status));
+}
+
+Status Source::do_all() {
+  Status status;
   while (status) {
     const auto work = next_work();
     status = work ? Status{} : tl::make_unexpected(work.error());
@@ -65,8 +76,7 @@ Status Source::run() {
     status = interrupt_requested() ? fail(Errc::interrupted, "") : do_work(*work);
     report_progress();
   }
-  m_outcome.counts.content_bytes = m_sender.content_bytes();
-  return shut_down(std::move(status));
+  return status;
 }
 
 // Ends the receiving thread. After an error of ours the sink is told, and given a moment to take notice: closing at

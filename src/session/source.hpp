@@ -84,6 +84,7 @@ class Source {
   // Main thread.
   Result<Work> next_work();
   bool goes_on();
+  Status do_all();
   Status do_work(Work work);
   Status scan_next();
   Result<SourceListing> read(const SourceDirectory& directory, std::uint64_t& flags);

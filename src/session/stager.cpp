@@ -50,7 +50,10 @@ std::vector<gid_t> own_groups() {
 }  // namespace
 
 Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter, KeptBeside* beside)
-    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()) {}
+    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()) {
+  // The destination may have given one to all that is made below it. It is not there, or cannot be: neither matters.
+  static_cast<void>(m_transaction.slots().remove_xattr(std::string(k_default_acl)));
+}
 
 Spot Stager::new_spot() {
   Spot spot;

@@ -32,10 +32,6 @@ struct Pending {
   Has has = Has::both;
 };
 
-std::string link_detail(const wire::Entry& entry) {
-  return entry.type == fs::FileType::symlink ? " -> " + entry.target : std::string();
-}
-
 Result<bool> same_content(fs::File& a, fs::File& b, std::uint64_t size) {
   Bytes one(k_read_bytes);
   Bytes other(k_read_bytes);

@@ -116,6 +116,19 @@ class Sound(Drilled):
         (self.pool / "inner/its").write_text("own")
         self.assertEqual(result(self.drill(self.pool))["problems"], 0)
 
+    def test_damaged_memory_stays_for_those_who_mend_it(self) -> None:
+        self.make()
+        self.run_ok("scrub", self.pool)
+        for name in ("contents.db", "manifest.db"):
+            path = self.pool / ".nbackup" / name
+            self.assertTrue(path.exists())
+            path.write_bytes(b"no database " * 100)
+        before = sorted(os.listdir(self.pool / ".nbackup"))
+        told = self.drill(self.pool)
+        self.assertIn(b"contents.db", told.stderr)
+        self.assertEqual(sorted(os.listdir(self.pool / ".nbackup")), before)
+        self.assertIn(b"no database", (self.pool / ".nbackup/contents.db").read_bytes())
+
     def test_sample_and_limit(self) -> None:
         self.make()
         self.assertEqual(result(self.drill("--at", "latest", "--sample", "2", self.pool))["files"], 2)

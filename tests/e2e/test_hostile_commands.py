@@ -159,7 +159,8 @@ class ToAServer(Commands):
         ask = command("generations", "--", ".")
         push = peer.opening(peer.PUSH, destination=b".", flags=varint(peer.DRY_RUN))
         wrong = "message of an unexpected type"
-        return [Try("a command after Open", [push, ask], opt.PROTOCOL, "message not allowed from a source"),
+        return [Try("a command after Open", [push, ask], opt.PROTOCOL,
+                    "message not allowed from a source|client ended the connection"),
                 Try("Text from a client", [Message(TEXT, b"x")], opt.PROTOCOL, wrong),
                 Try("CommandEnd from a client", [Message(COMMAND_END, b"\0")], opt.PROTOCOL, wrong)]
 

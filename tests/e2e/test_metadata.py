@@ -261,9 +261,10 @@ class PlainSink(Case):
         (self.source / "inside").mkdir()
         for name in ("inside", "plain"):
             os.chown(self.source / name, PLAIN_UID, PLAIN_GID)
-            subprocess.run(["setfacl", "-m", "u:5:rwx", self.source / name], check=True)
-            os.chmod(self.source / name, 0)
+            subprocess.run(["setfacl", "-m", "u:5:rwx,g::---", self.source / name], check=True)
+            os.chmod(self.source / name, 0o070)  # the mask: user 5 may, the group may not
         self.run_ok("push", *self.options, f"{self.source}/", self.far)
+        self.assertEqual((self.pool / "set/plain").stat().st_mode & 0o077, 0)
         again = self.run_ok("push", *self.options, f"{self.source}/", self.far)
         self.assertIn(b"nothing to do", again.stdout)
         self.run_ok("verify", *self.options, f"{self.source}/", self.far)

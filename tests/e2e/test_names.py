@@ -115,8 +115,9 @@ class Names(Case):
             (self.source / "new" / name / "both").write_text(content)
         for number in range(2, 7):
             server = self.world.server(f"session.sink.directory=abort@{number}")
-            self.world.run("push", *self.world.carrier_options("fake", server), f"{self.source}/",
-                           self.world.far(self.pool, "fake"))
+            died = self.world.run("push", *self.world.carrier_options("fake", server), f"{self.source}/",
+                                  self.world.far(self.pool, "fake"))
+            self.assertNotEqual(died.code, 0, died.text)
         for _ in range(2):
             self.assertIn("new/twice", self.push(23))
             self.assert_clean(self.pool)
@@ -138,6 +139,15 @@ class Names(Case):
         (self.source / "mine").write_text("a file")
         self.assertIn("mine", self.run_code(23, *push).text)
         self.assertEqual((self.pool / "mine/data").read_text(), "precious")
+
+    def test_what_the_rules_keep_is_not_half_removed_for_another_case(self) -> None:
+        (self.source / "photos/keep.o").write_text("kept by a rule")
+        self.push()
+        os.rename(self.source / "photos", self.source / "Photos")
+        for _ in range(3):
+            text = self.run_code(23, "push", "--delete", "--exclude", "*.o", f"{self.source}/", self.pool).text
+            self.assertIn("Photos", text)
+            self.assertEqual((self.pool / "photos/deep/one").read_text(), "one")
 
     def test_without_delete_the_old_name_stays(self) -> None:
         self.push()

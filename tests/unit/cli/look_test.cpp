@@ -73,6 +73,8 @@ TEST_CASE("ls: the long form", "[cli]") {
   CHECK(prefix(fs::FileType::regular, 06755).starts_with("-rwsr-sr-x "));
   CHECK(prefix(fs::FileType::regular, 07000).starts_with("---S--S--T "));
   CHECK(prefix(fs::FileType::block_device, 0600) == "brw-------    1000:100          8, 1 " + time + " ");
+  CHECK(long_prefix(entry(fs::FileType::directory, 0), Attributes::unknown) ==
+        "d?????????           ?             ?                ? ");
   wire::Entry odd = entry(fs::FileType::symlink, 0777);
   odd.meta.mtime = {INT64_MAX, 0};
   CHECK(long_prefix(odd).find("@9223372036854775807") != std::string::npos);

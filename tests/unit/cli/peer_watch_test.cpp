@@ -62,7 +62,11 @@ TEST_CASE("what the other side cannot serve is an error that stays", "[cli]") {
   REQUIRE(error);
   CHECK(error->code == Errc::path);
   CHECK(error->context.find("/gone") != std::string::npos);
-  CHECK(code_of({1, "", "nbackup: --nonsense: no such option"}, k_over_libssh) == Errc::usage);
+  const auto hinted =
+      explain_early_end({1, "", "nbackup: --nonsense: no such option\nnbackup:   see --help\n"}, k_over_libssh);
+  REQUIRE(hinted);
+  CHECK(hinted->code == Errc::usage);
+  CHECK(hinted->context.find("--nonsense") != std::string::npos);
   CHECK_FALSE(code_of({3, "", "some wrapper's own words"}, k_over_ssh));
 }
 

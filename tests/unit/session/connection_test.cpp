@@ -72,7 +72,7 @@ TEST_CASE("keep-alives come in time for an impatient peer", "[session]") {
   Connection client(*near, {k_patience});
   std::thread server([stream = far.get()] {
     Connection connection(*stream, quiet());
-    REQUIRE(exchange_hello(connection, {}, Side::server));
+    if (!exchange_hello(connection, {}, Side::server)) return;
     // Something that takes longer than the client waits for silence.
     std::this_thread::sleep_for(k_patience + k_patience / 2);
     static_cast<void>(connection.send(wire::Goodbye{}));

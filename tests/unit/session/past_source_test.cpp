@@ -207,12 +207,14 @@ TEST_CASE("past: a set is found through links outside of it, and none inside is 
   REQUIRE(path);
   CHECK(path->root_path == stdfs::canonical(lives.pool("inner")));
   CHECK(path->inside.str() == "d/gone/x");
+  // Users may write a dot.
+  CHECK(session::find_in_set(bounds, lives.pool("./inner/d"))->root_path == path->root_path);
   // POOL:PATH means the set at POOL.
-  const auto outer = session::find_in_set(bounds, lives.pool("./inner/d/gone/x"));
+  const auto outer = session::find_source_in_set(bounds, lives.pool("./inner/d/gone/x"));
   REQUIRE(outer);
   CHECK(outer->root_path == stdfs::canonical(lives.pool("")));
   CHECK(outer->inside.str() == "inner/d/gone/x");
-  const auto none = session::find_in_set(bounds, lives.scratch("./pool/a"));
+  const auto none = session::find_source_in_set(bounds, lives.scratch("./pool/a"));
   REQUIRE_FALSE(none);
   CHECK(none.error().code == Errc::path);
 }
