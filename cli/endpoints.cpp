@@ -64,10 +64,10 @@ Result<Source> parse_source(const std::string& text, SourceTime time) {
   return Source{pool.live_place(), pool.display(), std::move(pool)};
 }
 
-// In an earlier state of a set, "/./" is where the place ends and the path in it begins.
+// Without what would end the place in an earlier state of a set.
 Result<std::string> far_place(const Location& place) {
   NB_TRY_ASSIGN(std::string path, far_path(place));
-  for (std::size_t at = 0; (at = path.find("/./")) != std::string::npos;) path.erase(at, 2);
+  for (std::size_t at = 0; (at = path.find(wire::k_path_in_set)) != std::string::npos;) path.erase(at, 2);
   return path;
 }
 
@@ -131,9 +131,10 @@ Result<std::string> far_path(const Location& place) {
 
 Result<std::string> far_path(const PoolPath& pool) {
   NB_TRY_ASSIGN(std::string path, far_place(pool.place));
-  if (!path.ends_with('/')) path += '/';
-  if (pool.path.is_root()) return path;
-  return path + "./" + pool.path.str() + (pool.trailing_slash == TrailingSlash::present ? "/" : "");
+  if (path.ends_with('/')) path.pop_back();
+  if (pool.path.is_root()) return path + "/";
+  return path + std::string(wire::k_path_in_set) + pool.path.str() +
+         (pool.trailing_slash == TrailingSlash::present ? "/" : "");
 }
 
 std::string host_key(const ssh::Host& host) {

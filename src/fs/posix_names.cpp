@@ -236,9 +236,10 @@ Result<Space> PosixDirectory::space() const {
   struct statvfs raw {};
   if (::fstatvfs(fd(), &raw) != 0) return fail_errno("statvfs");
   Space space;
-  // ramfs, and FUSE file systems that do not answer: only writing tells.
-  if (raw.f_blocks == 0)
-    return Space{std::numeric_limits<std::uint64_t>::max(), 0, std::numeric_limits<std::uint64_t>::max()};
+  if (raw.f_blocks == 0) {  // ramfs, and FUSE file systems that do not answer: only writing tells
+    constexpr auto k_any = std::numeric_limits<std::uint64_t>::max();
+    return Space{k_any, 0, k_any};
+  }
   space.free_bytes = static_cast<std::uint64_t>(raw.f_bavail) * raw.f_frsize;
   space.total_bytes = static_cast<std::uint64_t>(raw.f_blocks) * raw.f_frsize;
   // btrfs makes inodes as it needs them and counts none.

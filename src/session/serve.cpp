@@ -163,6 +163,7 @@ class Server {
       });
       return set_up_sink(request_of(open), m_clock);
     }();
+    if (!setup && setup.error().code != Errc::interrupted) return setup;
     if (has_gone) return fail(Errc::connection_lost, "the client ended the connection");
     return setup;
   }

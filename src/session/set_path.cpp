@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "session/user_path.hpp"
+#include "wire/messages_session.hpp"
 
 namespace nb::session {
 namespace {
@@ -25,9 +26,6 @@ struct Entrance {
   std::unique_ptr<fs::Directory> directory;
   std::size_t used = 0;
 };
-
-// Where the path in the set begins that a client has asked for.
-constexpr std::string_view k_path_begins = "/./";
 
 // The first directory on the way that lies in a set.
 Result<Entrance> find_entrance(const fs::PathRoot& bounds, const std::string& path, const Names& names) {
@@ -106,15 +104,15 @@ tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) { return find(bounds, path, path); }
 
 Result<SetPath> find_source_in_set(const fs::PathRoot& bounds, const std::string& source) {
-  const std::size_t end = source.find(k_path_begins);
+  const std::size_t end = source.find(wire::k_path_in_set);
   // "/./x" begins at the root of all.
   return find(bounds, source, end == 0 ? "/" : source.substr(0, end));
 }
 
 std::string shown_source(const std::string& source) {
-  const std::size_t end = source.find(k_path_begins);
+  const std::size_t end = source.find(wire::k_path_in_set);
   if (end == std::string::npos) return source;
-  return (end == 0 ? "/" : source.substr(0, end)) + ":" + source.substr(end + k_path_begins.size());
+  return (end == 0 ? "/" : source.substr(0, end)) + ":" + source.substr(end + wire::k_path_in_set.size());
 }
 
 }  // namespace nb::session

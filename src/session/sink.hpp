@@ -148,7 +148,7 @@ class Sink {
   Status on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& present);
   Status log_time(const wire::Entry& entry, const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
   void remember_content(const RelPath& path, const fs::Stat& now, fs::Timestamp mtime);
-  Result<const char*> what_keeps(const Deletion::Doomed& doomed);
+  Result<std::optional<std::string>> what_keeps(const Deletion::Doomed& doomed);
   Status replace_directory(SinkDirectory& directory, const wire::Entry& entry, bool shared,
                            const PresentEntry& present);
   Result<std::optional<fs::Stat>> unread(const SinkDirectory& directory, const std::string& name);

@@ -308,13 +308,14 @@ void Sink::remember_content(const RelPath& path, const fs::Stat& now, fs::Timest
   m_bases->stage(set_path(path), ident, now.size, *digest);
 }
 
-// Why a directory cannot make room for a file; null if it can.
-Result<const char*> Sink::what_keeps(const Deletion::Doomed& doomed) {
+// Why a directory cannot make room for a file; nothing if it can.
+Result<std::optional<std::string>> Sink::what_keeps(const Deletion::Doomed& doomed) {
   NB_TRY_ASSIGN(const bool whole, m_deletion->can_go_whole(doomed));
-  if (!whole) return "it is, or holds, what may not be deleted";
+  if (!whole) return std::optional<std::string>("it is, or holds, what may not be deleted");
   NB_TRY_ASSIGN(const auto dir, m_target.root->open_directory_path(set_path(doomed.path)));
   NB_TRY_ASSIGN(const auto names, dir->list());
-  return names.empty() || has(wire::k_flag_delete) ? nullptr : "--delete would replace it";
+  if (names.empty() || has(wire::k_flag_delete)) return std::nullopt;
+  return std::optional<std::string>("--delete would replace it");
 }
 
 // A directory gives way to something that is none. Without --delete only an empty one does, and one that has to stay
@@ -331,10 +332,10 @@ Status Sink::replace_directory(SinkDirectory& directory, const wire::Entry& entr
   }
   const Deletion::Doomed doomed{path, here.stat};
   const auto reason = what_keeps(doomed);
-  if ((!reason || *reason != nullptr) && shared) m_stand_ins[path] = std::nullopt;
+  if ((!reason || *reason) && shared) m_stand_ins[path] = std::nullopt;
   if (!reason) return per_file(tl::make_unexpected(reason.error()), path);
-  if (*reason != nullptr) {
-    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + *reason});
+  if (*reason) {
+    m_reporter.problem({Errc::not_empty, 0, path.str() + ": a directory here, not there; " + **reason});
     return has(wire::k_flag_delete) ? remove_live(directory, entry.name, here.stat) : Status{};
   }
   NB_TRY(m_deletion->plan(doomed, deletion_items()));

@@ -141,6 +141,7 @@ std::optional<Result<session::RunReport>> push_cut_near_the_end(Rig& rig, std::u
   std::optional<OtherWriter> other;
   rig.before_reconnecting = [&] { other.emplace(rig.pool()); };
   auto report = rig.push();
+  rig.before_reconnecting = {};
   if (!other) return std::nullopt;
   return report;
 }
