@@ -74,7 +74,7 @@ ContentStore::~ContentStore() { flush(); }
 
 std::unique_ptr<ContentStore> ContentStore::open(const std::string& control_directory, Warn warn, FileAccess access) {
   return std::unique_ptr<ContentStore>(new ContentStore(
-      std::make_unique<Store>(control_directory + "/" + k_contents_name, k_schema, access, k_texts, std::move(warn))));
+      std::make_unique<Store>(control_directory + "/" + k_contents_name, k_schema, k_texts, std::move(warn), access)));
 }
 
 std::unique_ptr<ContentStore> ContentStore::none() {

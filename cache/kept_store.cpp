@@ -22,8 +22,7 @@ constexpr std::array k_probes{
     "SELECT path, since, gone, type, attributes, sum FROM kept LIMIT 1",
     "SELECT writing FROM run LIMIT 1",
 };
-const Schema k_write_schema{k_migrations, k_probes, PathRule::exact, Durability::at_once, FileAccess::write};
-const Schema k_read_schema{k_migrations, k_probes, PathRule::exact, Durability::at_once, FileAccess::read};
+const Schema k_schema{k_migrations, k_probes, PathRule::exact, Durability::at_once};
 
 constexpr StoreTexts k_texts{
     "what is kept beside the tree",
@@ -44,8 +43,8 @@ KeptStore::~KeptStore() = default;
 
 std::unique_ptr<KeptStore> KeptStore::open(const std::string& control_directory, std::uint64_t generation, Use use,
                                            Warn warn) {
-  const Schema& schema = use == Use::write ? k_write_schema : k_read_schema;
-  auto store = std::make_unique<Store>(control_directory + "/" + k_kept_name, schema, k_texts, warn);
+  const FileAccess access = use == Use::write ? FileAccess::write : FileAccess::read;
+  auto store = std::make_unique<Store>(control_directory + "/" + k_kept_name, k_schema, k_texts, warn, access);
   std::unique_ptr<KeptStore> kept(new KeptStore(std::move(store), generation, std::move(warn)));
   if (use == Use::read) kept->check_rows(use);
   return kept;

@@ -59,7 +59,7 @@ Manifest::~Manifest() { flush(); }
 
 std::unique_ptr<Manifest> Manifest::open(const std::string& control_directory, Warn warn, FileAccess access) {
   return std::unique_ptr<Manifest>(new Manifest(std::make_shared<Store>(
-      control_directory + "/manifest.db", rows::k_manifest_schema, access, k_texts, std::move(warn))));
+      control_directory + "/manifest.db", rows::k_manifest_schema, k_texts, std::move(warn), access)));
 }
 
 std::unique_ptr<Manifest> Manifest::none() {

@@ -44,10 +44,7 @@ void Connection::rest() noexcept {
   }
 }
 
-Store::Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn)
-    : Store(std::move(path), schema, schema.access, texts, std::move(warn)) {}
-
-Store::Store(std::string path, const Schema& schema, FileAccess access, const StoreTexts& texts, Warn warn)
+Store::Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn, FileAccess access)
     : m_path(std::move(path)), m_schema(schema), m_texts(&texts), m_warn(std::move(warn)) {
   m_schema.access = access;
   connect(Suspicion::none);

@@ -46,10 +46,9 @@ struct StoreTexts {
 
 class Store {
  public:
-  // Opens or makes the file at `path`. What `schema` names, and `texts`, outlive the store.
-  Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn);
-  // The same with another access than the schema's.
-  Store(std::string path, const Schema& schema, FileAccess access, const StoreTexts& texts, Warn warn);
+  // Opens the file at `path`, or makes it where it may be written. What `schema` names, and `texts`, outlive the store.
+  Store(std::string path, const Schema& schema, const StoreTexts& texts, Warn warn,
+        FileAccess access = FileAccess::write);
   // Holds nothing and says nothing.
   Store() = default;
   ~Store();

@@ -58,10 +58,10 @@ std::string last_reason(std::string_view text) {
 
 // What nbackup refuses there that another attempt would be refused as well: its command line, and a --root that is away.
 std::optional<Error> refusal(const PeerEnd& end, const PeerDescription& peer) {
+  const std::string reason = last_reason(end.stderr_tail);
+  if (reason.empty()) return std::nullopt;
   for (const Errc code : {Errc::usage, Errc::path}) {
-    const std::string reason = last_reason(end.stderr_tail);
-    if (end.exit_status != info(code).exit_code || reason.empty()) continue;
-    return Error{code, 0, peer.name + " cannot serve (" + reason + ")"};
+    if (end.exit_status == info(code).exit_code) return Error{code, 0, peer.name + " cannot serve (" + reason + ")"};
   }
   return std::nullopt;
 }

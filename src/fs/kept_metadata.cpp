@@ -203,8 +203,9 @@ class Keeper {
 
   Status xattrs() {
     for (const Xattr& attr : m_meant.meta.xattrs) {
-      m_acl_aside |= would_change(attr);
-      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name || would_change(attr);
+      const bool changes = would_change(attr);
+      m_acl_aside |= changes;
+      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name || changes;
       if (!escaped) {
         const Status set = set_attribute(attr.name, attr.value);
         if (set) {

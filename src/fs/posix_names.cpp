@@ -235,11 +235,11 @@ bool PosixDirectory::sync_file_system_reports() const {
 Result<Space> PosixDirectory::space() const {
   struct statvfs raw {};
   if (::fstatvfs(fd(), &raw) != 0) return fail_errno("statvfs");
-  Space space;
   if (raw.f_blocks == 0) {  // ramfs, and FUSE file systems that do not answer: only writing tells
     constexpr auto k_any = std::numeric_limits<std::uint64_t>::max();
     return Space{k_any, 0, k_any};
   }
+  Space space;
   space.free_bytes = static_cast<std::uint64_t>(raw.f_bavail) * raw.f_frsize;
   space.total_bytes = static_cast<std::uint64_t>(raw.f_blocks) * raw.f_frsize;
   // btrfs makes inodes as it needs them and counts none.

@@ -30,11 +30,11 @@ class PastSources {
 
   // An error that concerns one file is that of this source alone.
   Status add(const std::string& source, const RelPath& inside) {
+    const std::string shown = "source " + shown_source(source);
     if (m_opened.sources.size() > k_max_origins - k_max_matches) {
-      return fail(Errc::path, "source " + source + ": more entries are named than one run can take");
+      return fail(Errc::path, shown + ": more entries are named than one run can take");
     }
     const std::optional<std::string> name = entry_named_by(source);
-    const std::string shown = "source " + shown_source(source);
     if (inside.is_root()) return name ? add_root_by_name(*name) : add_content(m_root, {});
     auto found = look_up(m_root, inside);
     if (!found) return wrap(std::move(found).error(), shown + " at generation " + number());

@@ -29,7 +29,7 @@ class Server {
         m_reporter(Side::server, observer, m_connection) {}
 
   Status run() {
-    const Status done = told_session();
+    const Status done = while_memory_lasts([this] { return session(); });
     if (!done) {
       m_connection.send_error(done.error());
       m_connection.drain();
@@ -44,15 +44,6 @@ class Server {
   }
 
  private:
-  // The client is to hear of it, too, that memory has run out.
-  Status told_session() {
-    try {
-      return session();
-    } catch (const std::bad_alloc&) {
-      return fail(Errc::internal, "memory has run out");
-    }
-  }
-
   Status session() {
     NB_TRY_ASSIGN(m_peer, exchange_hello(m_connection, m_options.limits, Side::server));
     bool answered = false;

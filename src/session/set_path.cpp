@@ -76,6 +76,9 @@ Result<RelPath> rest_of(const RelPath& below, const Names& names, std::size_t us
   return RelPath::parse(text);
 }
 
+// What is before the separator of such a source, at `end`; "/./x" begins at the root of all.
+std::string place_before(const std::string& source, std::size_t end) { return end == 0 ? "/" : source.substr(0, end); }
+
 // `place`: the beginning of `path` that names a directory in the set.
 Result<SetPath> find(const fs::PathRoot& bounds, const std::string& path, const std::string& place) {
   const Names names = names_of(path);
@@ -104,15 +107,13 @@ tl::unexpected<Error> no_set_at(const std::string& path, const std::optional<std
 Result<SetPath> find_in_set(const fs::PathRoot& bounds, const std::string& path) { return find(bounds, path, path); }
 
 Result<SetPath> find_source_in_set(const fs::PathRoot& bounds, const std::string& source) {
-  const std::size_t end = source.find(wire::k_path_in_set);
-  // "/./x" begins at the root of all.
-  return find(bounds, source, end == 0 ? "/" : source.substr(0, end));
+  return find(bounds, source, place_before(source, source.find(wire::k_path_in_set)));
 }
 
 std::string shown_source(const std::string& source) {
   const std::size_t end = source.find(wire::k_path_in_set);
   if (end == std::string::npos) return source;
-  return (end == 0 ? "/" : source.substr(0, end)) + ":" + source.substr(end + wire::k_path_in_set.size());
+  return place_before(source, end) + ":" + source.substr(end + wire::k_path_in_set.size());
 }
 
 }  // namespace nb::session

@@ -32,7 +32,8 @@ bool Sink::waits_for(const RelPath& path, const std::string& other, Announced an
 bool Sink::goes_whole(const RelPath& path) {
   if (m_removed.contains(path)) return true;
   const auto parent = live(path.parent());
-  const auto stat = parent ? (*parent)->stat_at(path.name()) : Result<fs::Stat>(tl::make_unexpected(parent.error()));
+  if (!parent) return false;
+  const auto stat = (*parent)->stat_at(path.name());
   if (!stat) return false;
   const auto whole = m_deletion->can_go_whole({path, *stat});
   return whole && *whole;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/source.hpp"
 
+#include "session/error_message.hpp"
 #include "session/interrupt.hpp"
 
 namespace nb::session {
@@ -57,12 +58,7 @@ Status Source::run() {
   m_walk.push_back(m_tree.root());
   m_reporter.phase(wire::PhaseKind::compare);
   m_receiver = std::thread([this] { receive_all(); });
-  Status status;
-  try {
-    status = do_all();
-  } catch (const std::bad_alloc&) {
-    status = fail(Errc::internal, "memory has run out");
-  }
+  Status status = while_memory_lasts([this] { return do_all(); });
   m_outcome.counts.content_bytes = m_sender.content_bytes();
   return shut_down(std::move(status));
 }

@@ -33,8 +33,7 @@ void visit_result(Visitor& v, Message& m, std::uint64_t& committed, std::uint64_
   v.number(34, "damaged_files", m.damaged_files, k_any, optional);
 }
 
-// ErrorMessage and Problem differ in their meaning only. A code that is not known is that of a newer version, and stands
-// for `of_newer`: what else the peer says is not lost.
+// ErrorMessage and Problem differ in their meaning only.
 template <class Message>
 void write_error(ByteWriter& out, const Message& m) {
   out.varint(static_cast<std::uint64_t>(m.code));
@@ -42,6 +41,7 @@ void write_error(ByteWriter& out, const Message& m) {
   out.string(clip(m.context, k_max_text_bytes));
 }
 
+// A code that is not known is that of a newer version, and `of_newer` stands for it: what else the peer says is not lost.
 template <class Message>
 Result<Message> read_error(ByteReader& in, Errc of_newer) {
   Message m;

@@ -69,12 +69,12 @@ struct Moment {
   friend bool operator==(const Moment&, const Moment&) = default;
 };
 
-// The client asks for one run. Names of sources and the destination are the remote side's path strings: they are
-// resolved there, inside --root.
 // In a source of a pull that has `at`: what is before the first of these is a place in the file set that is meant, and
 // what is behind it a path in that set.
 inline constexpr std::string_view k_path_in_set = "/./";
 
+// The client asks for one run. Names of sources and the destination are the remote side's path strings: they are
+// resolved there, inside --root.
 struct Open {
   static constexpr auto k_type = MessageType::open;
   Operation operation = Operation::push;

@@ -15,6 +15,15 @@ using namespace nb::test;
 
 namespace {
 ConnectionOptions quiet() { return {std::chrono::milliseconds(5000)}; }
+
+constexpr std::chrono::milliseconds k_patience(2000);
+
+// Says nothing for longer than the other side's patience, which is what is tried, and then its last word.
+void say_goodbye_late(Connection& connection) {
+  std::this_thread::sleep_for(k_patience + k_patience / 2);
+  static_cast<void>(connection.send(wire::Goodbye{}));
+  static_cast<void>(connection.flush());
+}
 }  // namespace
 
 TEST_CASE("messages arrive in order, joined in frames", "[session]") {
@@ -52,14 +61,8 @@ TEST_CASE("a silent peer is a timeout, unless keep-alives come", "[session]") {
   auto [near2, far2] = make_pipe();
   Connection sender(*near2, {});
   sender.start_keep_alive(std::chrono::milliseconds(50));
-  constexpr std::chrono::milliseconds k_patience(2000);
   Connection patient(*far2, {k_patience});
-  std::thread later([&] {
-    // Without them the other side would have lost its patience long before the message comes.
-    std::this_thread::sleep_for(k_patience + k_patience / 2);
-    static_cast<void>(sender.send(wire::Goodbye{}));
-    static_cast<void>(sender.flush());
-  });
+  std::thread later([&sender] { say_goodbye_late(sender); });
   const auto message = patient.receive();
   later.join();
   REQUIRE(message.has_value());
@@ -68,15 +71,11 @@ TEST_CASE("a silent peer is a timeout, unless keep-alives come", "[session]") {
 
 TEST_CASE("keep-alives come in time for an impatient peer", "[session]") {
   auto [near, far] = make_pipe();
-  static constexpr std::chrono::milliseconds k_patience(2000);
   Connection client(*near, {k_patience});
   std::thread server([stream = far.get()] {
     Connection connection(*stream, quiet());
     if (!exchange_hello(connection, {}, Side::server)) return;
-    // Something that takes longer than the client waits for silence.
-    std::this_thread::sleep_for(k_patience + k_patience / 2);
-    static_cast<void>(connection.send(wire::Goodbye{}));
-    static_cast<void>(connection.flush());
+    say_goodbye_late(connection);
     connection.drain();
   });
   CHECK(exchange_hello(client, {}, Side::client));

@@ -175,6 +175,15 @@ TEST_CASE("a kill at any operation, where a move is a link and a removal", "[txn
   }
 }
 
+// What a run leaves in memory that was killed at its operation `n`.
+SimFileSystem killed_at(const Scenario& scenario, std::uint64_t n) {
+  SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
+  disk.die_at(n);
+  static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
+  disk.go_on();
+  return disk;
+}
+
 TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][crash]") {
   const Scenario scenario(plain());
   const std::uint64_t length = scenario.length();
@@ -183,10 +192,7 @@ TEST_CASE("a power cut at any operation of the recovery from a kill", "[txn][cra
   unsigned interrupted = 0;
   for (std::uint64_t n = 1; n <= length; n += step) {
     for (std::uint64_t m = 1;; ++m) {
-      SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
-      disk.die_at(n);
-      static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
-      disk.go_on();
+      SimFileSystem disk = killed_at(scenario, n);
       if (m == 1 && !needs_recovery(disk)) break;
       disk.die_at(disk.operations() + m);
       const bool finished = recover_at(disk.root()).has_value();
@@ -207,18 +213,11 @@ TEST_CASE("a power cut when a commit is done that was killed at its end", "[txn]
   const std::uint64_t length = scenario.length();
   unsigned tried = 0;
   for (std::uint64_t n = length; n > length / 2; --n) {
-    const auto killed = [&] {
-      SimFileSystem disk = scenario.base.after_crash(CrashChoice::keep_all());
-      disk.die_at(n);
-      static_cast<void>(run(disk.root(), scenario.after, scenario.untouched, tx_id(2)));
-      disk.go_on();
-      return disk;
-    };
-    const SimFileSystem first = killed();
+    const SimFileSystem first = killed_at(scenario, n);
     if (!FileSet::open(first.root()).value()->control().stat_at(k_journal_name)) continue;
     if (FileSet::open(first.root()).value()->head().generation != 2) break;
     for (std::uint64_t m = 1;; ++m) {
-      SimFileSystem disk = killed();
+      SimFileSystem disk = killed_at(scenario, n);
       disk.die_at(disk.operations() + m);
       const bool finished = recover_at(disk.root()).has_value();
       for (std::uint64_t seed = 0; seed < 16; ++seed) {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <set>
 
 #include "history_model.hpp"
@@ -129,7 +130,20 @@ TEST_CASE("so does one where others have lost things", "[txn][history][crash]") 
   }
 }
 
-// Recoveries cut at each of their operations.
+// Recoveries of what `broken` makes, each time the same, cut at each of their operations. `n` names it.
+void cut_recoveries(const Scenario& what, const std::function<SimFileSystem()>& broken, std::uint64_t n) {
+  for (std::uint64_t m = 1;; ++m) {
+    SimFileSystem disk = broken();
+    disk.die_at(disk.operations() + m);
+    const bool finished = recover_at(disk.root()).has_value();
+    for (const CrashChoice& choice : choices(n * 500 + m)) {
+      const std::string verdict = what.judge(disk.after_crash(choice), false);
+      if (!verdict.empty()) FAIL("operation " << n << ", of the recovery " << m << ": " << verdict);
+    }
+    if (finished) return;
+  }
+}
+
 TEST_CASE("a power cut at any operation of finishing a prune is recovered from", "[txn][history][crash]") {
   const Scenario what = scenario(3, as_user(), {1, 2, 4, 6});
   std::uint64_t interrupted = 0;
@@ -141,16 +155,8 @@ TEST_CASE("a power cut at any operation of finishing a prune is recovered from",
     const auto set = FileSet::open(broken.root()).value();
     if (!set->needs_recovery().value()) continue;
     ++interrupted;
-    for (std::uint64_t m = 1;; ++m) {
-      SimFileSystem again = broken.after_crash(CrashChoice::keep_all());
-      again.die_at(m);
-      const bool finished = recover_at(again.root()).has_value();
-      for (const CrashChoice& choice : choices(n * 500 + m)) {
-        const std::string verdict = what.judge(again.after_crash(choice), false);
-        if (!verdict.empty()) FAIL("operation " << n << ", of the recovery " << m << ": " << verdict);
-      }
-      if (finished) break;
-    }
+    cut_recoveries(
+        what, [&broken] { return broken.after_crash(CrashChoice::keep_all()); }, n);
   }
   CHECK(interrupted > 20);
 }
@@ -172,16 +178,8 @@ TEST_CASE("a power cut at any operation of finishing a prune that was killed is 
     if (reported) break;
     if (!FileSet::open(first.root()).value()->needs_recovery().value()) continue;
     ++interrupted;
-    for (std::uint64_t m = 1;; ++m) {
-      SimFileSystem disk = killed().first;
-      disk.die_at(disk.operations() + m);
-      const bool finished = recover_at(disk.root()).has_value();
-      for (const CrashChoice& choice : choices(n * 500 + m)) {
-        const std::string verdict = what.judge(disk.after_crash(choice), false);
-        if (!verdict.empty()) FAIL("operation " << n << ", of the recovery " << m << ": " << verdict);
-      }
-      if (finished) break;
-    }
+    cut_recoveries(
+        what, [&killed] { return killed().first; }, n);
   }
   CHECK(interrupted > 20);
 }
