@@ -22,6 +22,8 @@ constexpr std::string_view k_mtime_name = "user.nbackup.mtime";
 constexpr std::uint32_t k_set_id_bits = 06000;
 constexpr std::uint64_t k_max_target_bytes = 4095;
 
+bool is_reserved(std::string_view name) { return name.starts_with(k_prefix) || name == k_mtime_name; }
+
 std::uint32_t type_bits(FileType type) {
   switch (type) {
     case FileType::regular: return S_IFREG;
@@ -140,7 +142,8 @@ std::uint32_t needed_bits(FileType actual) {
 // One pass over a node, collecting what had to be kept aside.
 class Keeper {
  public:
-  Keeper(Node& node, const Stat& now, const Meant& meant) : m_node(node), m_now(now), m_meant(meant) {
+  Keeper(Node& node, const Stat& now, const Meant& meant, ReservedNames reserved)
+      : m_node(node), m_now(now), m_meant(meant), m_reserved(reserved) {
     m_kept.literal.owner = now.owner;
     m_kept.literal.mode = now.mode;
     for (const Xattr& attr : meant.meta.xattrs) m_attribute_bytes += attr.name.size() + attr.value.size();
@@ -205,7 +208,7 @@ class Keeper {
     for (const Xattr& attr : m_meant.meta.xattrs) {
       const bool changes = would_change(attr);
       m_acl_aside |= changes;
-      const bool escaped = attr.name.starts_with(k_prefix) || attr.name == k_mtime_name || changes;
+      const bool escaped = changes || (m_reserved == ReservedNames::escaped && is_reserved(attr.name));
       if (!escaped) {
         const Status set = set_attribute(attr.name, attr.value);
         if (set) {
@@ -220,7 +223,17 @@ class Keeper {
     return {};
   }
 
+  [[nodiscard]] bool is_taken(std::string_view name) const {
+    const auto& theirs = m_meant.meta.xattrs;
+    return m_reserved == ReservedNames::as_they_are &&
+           std::any_of(theirs.begin(), theirs.end(), [name](const Xattr& attr) { return attr.name == name; });
+  }
+
   Result<bool> aside(const std::string& name, std::string_view value, const std::string& kind) {
+    if (is_taken(name)) {
+      m_kept.lost.push_back(kind);
+      return false;
+    }
     const Status set = set_attribute(name, value);
     if (set) {
       m_kept.literal.xattrs.push_back({name, std::string(value)});
@@ -282,6 +295,7 @@ class Keeper {
   Node& m_node;
   const Stat& m_now;
   const Meant& m_meant;
+  const ReservedNames m_reserved;
   Kept m_kept;
   std::size_t m_attribute_bytes = 0;  // of all that is meant
   bool m_stat_needed = false;
@@ -309,6 +323,12 @@ Meant meant_of(const Stat& stat, Xattrs xattrs) {
   return meant;
 }
 
-Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant) { return Keeper(node, now, meant).run(); }
+bool has_reserved_names(const Xattrs& xattrs) {
+  return std::any_of(xattrs.begin(), xattrs.end(), [](const Xattr& attr) { return is_reserved(attr.name); });
+}
+
+Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant, ReservedNames reserved) {
+  return Keeper(node, now, meant, reserved).run();
+}
 
 }  // namespace nb::fs

@@ -4,7 +4,7 @@
 //   user.rsync.%stat       "MODE MAJOR,MINOR UID:GID", mode in octal with the type bits, as rsync --fake-super writes it
 //                          A device, FIFO, socket or symlink that could not be made or given its owner is a regular
 //                          file with this attribute; a symlink's holds the target.
-//   user.rsync.<name>      the attribute <name> that could not be set (or that itself begins with user.rsync.)
+//   user.rsync.<name>      the attribute <name> that could not be set (or that itself has one of these names)
 //                          Where <name> has no namespace (rsync's own user.rsync.%aacl and %dacl, which nbackup
 //                          does not read: it keeps ACLs under their kernel names) or is set as well, the attribute
 //                          is taken for what it literally is.
@@ -30,6 +30,12 @@ struct Meant {
 // What `stat` and `xattrs` of a file inside a set mean.
 Meant meant_of(const Stat& stat, Xattrs xattrs);
 
+// Attributes of a source that have one of the names above. In a file set they are escaped, so that they are not taken
+// for what nbackup keeps. A tree that is to be none holds them as they are, like every other program.
+enum class ReservedNames : std::uint8_t { escaped, as_they_are };
+
+bool has_reserved_names(const Xattrs& xattrs);
+
 struct Kept {
   Metadata literal;               // what the inode now really has
   bool aside = false;             // something is kept in an attribute instead of set
@@ -40,7 +46,8 @@ struct Kept {
 // Gives `node`, a staged inode whose type is `actual`, everything `meant` asks for, and keeps aside what it refuses.
 // Order: owner, attributes, mode, mtime, since each may be changed by the one before. For an ordinary user what that user
 // could not read again gets u+r (directories u+rx) too, with the mode as meant kept aside. Only an error that is not about
-// this file's abilities (EIO, ENOSPC) is returned as one.
-Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant);
+// this file's abilities (EIO, ENOSPC) is returned as one. What would be kept under a name that an attribute of the source
+// has as it is, is lost.
+Result<Kept> keep_metadata(Node& node, const Stat& now, const Meant& meant, ReservedNames reserved);
 
 }  // namespace nb::fs

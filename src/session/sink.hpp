@@ -267,6 +267,10 @@ class Sink {
   // Whether the set remembers what this run finds out.
   [[nodiscard]] bool lasts() const { return commits() && m_target.set->format().lifetime == txn::Lifetime::permanent; }
   [[nodiscard]] scan::Compare compares() const;
+  // What differs between what the source has and what is here, as it is read here.
+  [[nodiscard]] Difference compare(const wire::Entry& wanted, const wire::Entry& present) const;
+  [[nodiscard]] Difference compare(const fs::Metadata& wanted, const fs::Metadata& present) const;
+  [[nodiscard]] bool is_read_otherwise(const fs::Metadata& wanted) const;
   scan::ListerOptions lister_options(Clock& clock);
   [[nodiscard]] KeptBeside* beside() { return m_beside ? &*m_beside : nullptr; }
   [[nodiscard]] bool is_too_long(const RelPath& path) const;

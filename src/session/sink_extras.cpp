@@ -139,7 +139,7 @@ Status Sink::end_listing(SinkDirectory& directory) {
 
 Status Sink::end_live_directory(SinkDirectory& directory) {
   if (!directory.own) return {};
-  const Difference d = compare_metadata(*directory.own, *directory.present->own);
+  const Difference d = compare(*directory.own, *directory.present->own);
   if (d.any()) {
     ++m_result.metadata_changed;
     item(item_changed(fs::FileType::directory, m_options.direction, d, false), directory.path);

@@ -16,6 +16,16 @@ bool needs_content(const wire::Entry& wanted, const Difference& d) {
   return d.time && !wanted.content;
 }
 
+fs::Meant read_back(fs::FileType type, std::uint64_t size, const fs::Metadata& meta) {
+  fs::Stat stat;
+  stat.type = type;
+  stat.size = size;
+  stat.mode = meta.mode;
+  stat.owner = meta.owner;
+  stat.mtime = meta.mtime;
+  return fs::meant_of(stat, meta.xattrs);
+}
+
 std::string first_of(const RelPath& path) { return path.str().substr(0, path.str().find('/')); }
 
 // What varies in an entry, as far as the source counts it.
@@ -26,6 +36,27 @@ std::uint64_t bytes_of(const wire::Entry& entry) {
 }
 
 }  // namespace
+
+// A tree that does not last holds attributes with reserved names as they are, and is read as sets are.
+bool Sink::is_read_otherwise(const fs::Metadata& wanted) const {
+  const bool literal = m_target.set == nullptr || reserved_names_in(*m_target.set) == fs::ReservedNames::as_they_are;
+  return literal && fs::has_reserved_names(wanted.xattrs);
+}
+
+Difference Sink::compare(const wire::Entry& wanted, const wire::Entry& present) const {
+  if (!is_read_otherwise(wanted.meta)) return compare_entries(wanted, present);
+  wire::Entry as_read = wanted;
+  fs::Meant meant = read_back(wanted.type, wanted.size, wanted.meta);
+  as_read.type = meant.type;
+  as_read.node = meant.node;
+  as_read.meta = std::move(meant.meta);
+  return compare_entries(as_read, present);
+}
+
+Difference Sink::compare(const fs::Metadata& wanted, const fs::Metadata& present) const {
+  if (!is_read_otherwise(wanted)) return compare_metadata(wanted, present);
+  return compare_metadata(read_back(fs::FileType::directory, 0, wanted).meta, present);
+}
 
 Status Sink::on_listing(wire::Listing message) {
   const auto it = m_open.find(message.id);
@@ -234,7 +265,7 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
     }
     return on_new(directory, entry, shared);
   }
-  Difference d = compare_entries(entry, here.entry);
+  Difference d = compare(entry, here.entry);
   // The first member may have been staged anew while this one looks as it did: they must stay together.
   if (entry.link_to && !d.links && m_shared.contains(*entry.link_to)) d.links = true;
   // The same file here, and the first member was not found to differ: it was not announced, or could not be planned.
@@ -269,7 +300,7 @@ Status Sink::on_changed(SinkDirectory& directory, const wire::Entry& entry, bool
 Status Sink::on_metadata(SinkDirectory& directory, const wire::Entry& entry, const PresentEntry& here) {
   ++m_result.metadata_changed;
   const RelPath path = directory.path.child(entry.name);
-  item(item_changed(entry.type, m_options.direction, compare_entries(entry, here.entry), false), path);
+  item(item_changed(entry.type, m_options.direction, compare(entry, here.entry), false), path);
   if (!commits()) return {};
   NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
   NB_TRY_ASSIGN(fs::Xattrs xattrs, dir->xattrs_at(entry.name));

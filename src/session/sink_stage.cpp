@@ -150,7 +150,7 @@ Result<bool> Sink::keep_adopted(SinkDirectory& directory, const wire::Entry& ent
   NB_TRY_ASSIGN(fs::Directory * dir, m_stager->directory(spot));
   const RelPath path = set_path(directory.path.child(entry.name));
   const bool is_file = entry.type == fs::FileType::regular && here.stat.type == fs::FileType::regular;
-  bool good = !compare_entries(entry, here.entry).any() && !entry.link_to && here.stat.links == 1;
+  bool good = !compare(entry, here.entry).any() && !entry.link_to && here.stat.links == 1;
   txn::StagedRecord record;
   record.path = path;
   if (is_file) {

@@ -49,8 +49,18 @@ std::vector<gid_t> own_groups() {
 
 }  // namespace
 
+fs::ReservedNames reserved_names_in(const txn::FileSet& set) {
+  const bool is_permanent = set.format().lifetime == txn::Lifetime::permanent;
+  return is_permanent ? fs::ReservedNames::escaped : fs::ReservedNames::as_they_are;
+}
+
 Stager::Stager(txn::FileSet& set, txn::Transaction& transaction, Reporter& reporter, KeptBeside* beside)
-    : m_set(set), m_transaction(transaction), m_reporter(reporter), m_beside(beside), m_groups(own_groups()) {
+    : m_set(set),
+      m_transaction(transaction),
+      m_reporter(reporter),
+      m_beside(beside),
+      m_reserved(reserved_names_in(set)),
+      m_groups(own_groups()) {
   // The destination may have given one to all that is made below it. It is not there, or cannot be: neither matters.
   static_cast<void>(m_transaction.slots().remove_xattr(std::string(k_default_acl)));
 }
@@ -86,7 +96,7 @@ void Stager::note(const fs::Kept& kept, fs::FileType actual, const std::string& 
   const auto at = RelPath::parse(path);
   const bool beside = m_beside != nullptr && at && m_beside->put(*at, actual, kept.beside);
   if (kept.aside || (beside && !kept.beside.empty())) ++m_kept_aside;
-  if (beside) return;
+  if (beside && kept.beside.size() == kept.lost.size()) return;
   for (const std::string& kind : kept.lost) {
     if (!m_lost_kinds.insert(kind).second) continue;
     m_reporter.problem({Errc::metadata_lost, 0, path + ": " + kind});
@@ -108,7 +118,7 @@ static Status strip_inherited_acls(fs::Node& node) {
 Result<StagedNode> Stager::settle(fs::Node& node, const fs::Meant& meant, const std::string& path, Inherits inherits) {
   if (inherits == Inherits::acls) NB_TRY(strip_inherited_acls(node));
   NB_TRY_ASSIGN(const fs::Stat now, node.stat());
-  NB_TRY_ASSIGN(fs::Kept kept, fs::keep_metadata(node, now, meant));
+  NB_TRY_ASSIGN(fs::Kept kept, fs::keep_metadata(node, now, meant, m_reserved));
   note(kept, now.type, path);
   // Only size and times can have changed since, and the literal metadata tells the time.
   txn::Ident ident = txn::ident_of(now);

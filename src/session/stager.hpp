@@ -44,6 +44,9 @@ struct Placement {
   Inherits inherits = Inherits::nothing;
 };
 
+// How this set holds a source's attributes that have names of nbackup's own.
+fs::ReservedNames reserved_names_in(const txn::FileSet& set);
+
 class Stager {
  public:
   // `beside` takes what cannot be kept with a file; may be null, outlives the stager.
@@ -113,6 +116,7 @@ class Stager {
   txn::Transaction& m_transaction;
   Reporter& m_reporter;
   KeptBeside* m_beside;
+  const fs::ReservedNames m_reserved;
   std::shared_ptr<fs::Directory> m_cached;  // of the tree directory used last
   std::uint64_t m_cached_slot = 0;
   RelPath m_cached_below;

@@ -144,6 +144,35 @@ class AsRoot(Case):
         self.assert_same_tree(self.source, self.sink)
 
 
+class RsyncStore(Case):
+    """What rsync --fake-super keeps in attributes is a source's own: other programs must find it again."""
+
+    def test_comes_back_under_its_own_names(self) -> None:
+        store = self.dir / "store"
+        (store / "dir").mkdir(parents=True)
+        for name in ("dir/device", "plain", "rounded"):
+            (store / name).touch()
+        (store / "plain").write_text("content\n")
+        os.setxattr(store / "dir", STAT_KEY, b"40750 0,0 77:88")
+        os.setxattr(store / "dir/device", STAT_KEY, b"60660 7,3 5:6")
+        os.setxattr(store / "plain", STAT_KEY, b"104755 0,0 77:88")
+        os.setxattr(store / "plain", "user.rsync.%aacl", b"1")
+        os.setxattr(store / "plain", "user.rsync.user.a", b"2")
+        os.setxattr(store / "rounded", "user.nbackup.mtime", b"1.5 2.0")
+        back = self.dir / "back"
+        self.run_ok("push", f"{store}/", self.dir / "set")
+        for command in (("pull",), ("restore",)):
+            self.run_ok(*command, f"{self.dir}/set/", back)
+            self.assert_same_tree(store, back)
+            again = self.run_ok(*command, f"{self.dir}/set/", back)
+            self.assertIn(b"nothing to do", again.stdout)
+            self.run_ok("verify", f"{self.dir}/set/", back)
+            self.run_ok("verify", f"{back}/", self.dir / "set")
+            os.removexattr(back / "plain", "user.rsync.user.a")
+            shutil.rmtree(back / "dir")
+            self.run_code(40, "verify", f"{self.dir}/set/", back)
+
+
 class Crowded(Case):
     def test_attributes_that_do_not_fit_one_inode(self) -> None:
         """xfs holds 64 KiB of them, ext4 one block: what does not fit is kept beside the tree, and nothing else stops."""

@@ -33,10 +33,26 @@ TEMPLATE_TEST_CASE("what was meant is read back from what was kept", "[fs][kept]
   auto file = write(world.root(), "f", "x");
   Meant wanted;
   wanted.meta = {0640, good(file->stat()).owner, {1000, 5}, {{"user.a", "1"}, {"user.rsync.%aacl", "2"}}};
-  const Kept kept = good(keep_metadata(*file, good(file->stat()), wanted));
+  const Kept kept = good(keep_metadata(*file, good(file->stat()), wanted, ReservedNames::escaped));
   CHECK(kept.lost.empty());
   const Meant found = meant_of(good(file->stat()), good(file->xattrs()));
   CHECK(found.meta == wanted.meta);
+}
+
+TEST_CASE("outside a set attributes with reserved names are what every program sees", "[fs][kept]") {
+  const auto root = SimFileSystem(SimOptions{}).root();
+  auto file = write(*root, "f", "x");
+  const Stat before = good(file->stat());
+  Meant wanted;
+  wanted.meta = {0640, before.owner, {1000, 5}, {{"user.rsync.%stat", "100600 0,0 7:8"}, {"user.rsync.user.a", "1"}}};
+  const Kept kept = good(keep_metadata(*file, before, wanted, ReservedNames::as_they_are));
+  CHECK(kept.lost.empty());
+  CHECK(good(file->xattrs()) == wanted.meta.xattrs);
+
+  // What would have to be kept under such a name is lost, and told.
+  wanted.type = FileType::fifo;
+  CHECK(good(keep_metadata(*file, before, wanted, ReservedNames::as_they_are)).lost.size() == 1);
+  CHECK(good(file->xattrs()) == wanted.meta.xattrs);
 }
 
 TEST_CASE("without attributes, what would be set is handed over to be kept elsewhere", "[fs][kept]") {
@@ -47,7 +63,7 @@ TEST_CASE("without attributes, what would be set is handed over to be kept elsew
   Meant wanted;
   wanted.type = FileType::fifo;
   wanted.meta = {04640, good(file->stat()).owner, {1000, 5}, {{"user.a", "1"}}};
-  const Kept kept = good(keep_metadata(*file, good(file->stat()), wanted));
+  const Kept kept = good(keep_metadata(*file, good(file->stat()), wanted, ReservedNames::escaped));
   CHECK_FALSE(kept.aside);
   CHECK(kept.lost.size() == kept.beside.size());
   CHECK(good(file->xattrs()).empty());
