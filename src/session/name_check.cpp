@@ -4,42 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/text.hpp"
 #include "fs/metadata.hpp"
+#include "txn/listed_name.hpp"
 
 namespace nb::session {
-namespace {
-
-// Whether nothing but the case of its letters can make another name the same: not how letters are composed, nor what
-// FAT and its kin do with '~', and with dots and blanks at the end.
-bool is_plain(std::string_view name) {
-  const auto is_plain_byte = [](char c) { return c >= ' ' && c < 0x7F && c != '~'; };
-  return !name.ends_with('.') && !name.ends_with(' ') && std::all_of(name.begin(), name.end(), is_plain_byte);
-}
-
-std::string with_other_case(std::string name) {
-  for (char& c : name) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) c = static_cast<char>(c ^ 0x20);
-  }
-  return name;
-}
-
-// Saves listing a large directory for each of its names.
-bool is_alone(const fs::Directory& parent, const std::string& name) {
-  if (!is_plain(name)) return false;
-  const std::string folded = with_other_case(name);
-  if (folded == name) return true;
-  const auto found = parent.stat_at(folded);
-  return !found && found.error().code == Errc::not_found;
-}
-
-}  // namespace
 
 NameCheck::NameCheck(const fs::Directory& root, txn::FileSet* set, txn::Transaction* transaction)
     : m_transaction(transaction) {
-  // Some of those that have an identity can be made to ignore case (ZFS, ext4): then this file has another name too.
-  const bool folds = set != nullptr && set->control().stat_at("FORMAT");
-  if (root.file_system_identity() && !folds) m_names = Names::all_taken;
+  if (!txn::may_fold_names(root, set != nullptr ? &set->control() : nullptr)) m_names = Names::all_taken;
 }
 
 bool NameCheck::may_fold(const fs::Directory& parent) const {
@@ -48,22 +20,10 @@ bool NameCheck::may_fold(const fs::Directory& parent) const {
 
 Result<std::optional<std::string>> NameCheck::other_name(const fs::Directory& parent, const std::string& name) {
   if (!may_fold(parent)) return std::nullopt;
-  const auto stat = parent.stat_at(name);
-  if (!stat || is_alone(parent, name)) return std::nullopt;
+  if (!parent.stat_at(name) || txn::is_only_name(parent, name)) return std::nullopt;
   NB_TRY_ASSIGN(const bool is_itself, lists(parent, name));
   if (is_itself) return std::nullopt;
-  std::optional<std::string> other;
-  for (const std::string& each : m_listed.names) {
-    if (equals_ignoring_case(each, name)) other = each;
-  }
-  if (other) return other;
-  for (const std::string& each : m_listed.names) {
-    const auto its = parent.stat_at(each);
-    if (!its || its->inode != stat->inode) continue;
-    if (other) return name;
-    other = each;
-  }
-  return other ? other : name;
+  return txn::listed_for(parent, m_listed.names, name).value_or(name);
 }
 
 // Whether `parent` has this very name. If not, what m_listed has is what there is now.

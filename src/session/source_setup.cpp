@@ -7,6 +7,7 @@
 #include "session/interrupt.hpp"
 #include "session/kept_beside.hpp"
 #include "session/user_path.hpp"
+#include "txn/listed_name.hpp"
 #include "txn/locate.hpp"
 #include "txn/transaction.hpp"
 
@@ -34,11 +35,22 @@ KeptBeside::Place place_of(const std::string& named, const RelPath& found) {
   return {found.parent(), {}};
 }
 
+// What is kept beside the tree is kept by the names that are listed.
+Status check_spelling(const std::string& source, const std::string& name, const fs::Directory& root,
+                      const RelPath& path) {
+  NB_TRY_ASSIGN(const RelPath listed, txn::as_listed(root, path));
+  if (listed.name() == name) return {};
+  return fail(Errc::path, source + ": its name there is " + std::string(listed.name()) + ", use that");
+}
+
 Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePath path, const std::string& client,
                 Clock& clock, SourceSetup& setup) {
+  const std::optional<std::string> name = path.name;
   Start start = start_of(std::move(path));
   NB_TRY_ASSIGN(txn::Located found, txn::locate_set(bounds, std::move(start.directory)));
   if (!found.is_set) return {};
+  const RelPath named = name && start.below.empty() ? found.below.child(*name) : found.below;
+  if (name && !named.is_root()) NB_TRY(check_spelling(source, *name, *found.root, named));
   setup.view = scan::MetadataView::kept;
   NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), client, clock));
   setup.generation = setup.held.sets.front()->head().generation;

@@ -15,7 +15,7 @@ namespace nb::txn {
 struct Located {
   std::string root_path;  // absolute, of the set's root, or of the directory asked for where there is none
   std::unique_ptr<fs::Directory> root;
-  RelPath below;  // the directory asked for, seen from root
+  RelPath below;  // the directory asked for, seen from root, by the names that are listed
   bool is_set = false;
   std::optional<std::uint32_t> passed_over;  // where there is none: who owns one that was passed over
 };

@@ -131,6 +131,23 @@ class Names(Case):
             self.assertIn("uiet at the destination", self.run_code(23, "push", *names, self.pool).text)
             self.assertEqual(self.contents(), [b"another"])
 
+    def test_a_directory_of_the_set_by_another_spelling(self) -> None:
+        os.chmod(self.source / "quiet", 0o400)
+        os.chmod(self.source / "photos/deep/one", 0o640)
+        self.run_ok("push", self.source, self.pool)
+        for place in ("SOURCE", "Source/Photos/../../sourcE"):
+            self.assertIn("nothing to do", self.run_ok("push", f"{self.source}/", self.pool / place).text)
+        os.chmod(self.source / "quiet", 0o440)
+        self.run_ok("push", f"{self.source}/photos/", self.pool / "Source/PHOTOS")
+        self.run_ok("push", f"{self.source}/", self.pool / "SOURCE")
+        self.run_ok("verify", f"{self.source}/", self.pool / "SOURCE")
+        self.assert_same_tree(self.source, self.pulled(self.pool / "source"))
+        self.assert_same_tree(self.source, self.pulled(self.pool / "SOURCE"))
+        self.assertEqual(sorted(os.listdir(self.pool)), [".nbackup", "source"])
+        for name, listed in (("SOURCE", "source"), ("source/QUIET", "quiet"), ("Source/PHOTOS", "photos")):
+            text = self.run_code(3, "pull", self.pool / name, self.dir / "named").text
+            self.assertIn(f"{name}: its name there is {listed}, use that", text)
+
     def test_what_is_excluded_stays(self) -> None:
         push = ("push", "--exclude", "mine/", f"{self.source}/", self.pool)
         self.run_ok(*push)
