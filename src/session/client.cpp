@@ -33,6 +33,11 @@ Status guard_mounts(const Job& job) {
   return {};
 }
 
+bool is_of_the_link(Errc code) {
+  return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
+         code == Errc::connect_timeout;
+}
+
 // One run, over as many connections as it takes.
 class Run {
  public:
@@ -69,11 +74,17 @@ class Run {
     return report;
   }
 
-  [[nodiscard]] bool is_worth_retrying(Errc code) const {
-    // What is asked about may still hold the lock: a sync of much data takes its time.
-    if (code == Errc::locked) return m_may_be_committed;
-    return code == Errc::connect || code == Errc::connection_lost || code == Errc::timeout ||
-           code == Errc::connect_timeout;
+  [[nodiscard]] bool is_worth_retrying(Errc code) const { return is_of_the_link(code) || is_asking_too_early(code); }
+
+  // What is asked about may still hold the lock: a sync of much data takes its time.
+  [[nodiscard]] bool is_asking_too_early(Errc code) const { return m_may_be_committed && code == Errc::locked; }
+
+  // What ended the run, and what it leaves open.
+  [[nodiscard]] Error last_words(Error error) const {
+    if (!m_may_be_committed) return error;
+    if (!error.context.empty()) error.context += "; ";
+    error.context += "the destination may still be committing; the next run, or 'nbackup recover', tells";
+    return error;
   }
 
  private:
@@ -167,8 +178,12 @@ class Run {
     report.set = opened.set;
     report.counts = source.outcome().counts;
     report.mounts = source.outcome().mounts;
-    m_may_be_committed = source.outcome().plan_ended && mode_of(m_job.options.flags) == SinkMode::commit;
-    if (!done) return lost(reporter, std::move(report), done.error());
+    if (!done) {
+      const bool has_no_answer = is_of_the_link(done.error().code) || done.error().code == Errc::interrupted;
+      m_may_be_committed =
+          source.outcome().plan_ended && mode_of(m_job.options.flags) == SinkMode::commit && has_no_answer;
+      return lost(reporter, std::move(report), done.error());
+    }
     report.result = *source.outcome().result;
     // What it would send.
     if ((m_job.options.flags & wire::k_flag_dry_run) != 0) report.counts.content_bytes = report.result.content_bytes;
@@ -180,9 +195,6 @@ class Run {
     report.problems = reporter.problems();
     report.exit_code = reporter.exit_code();
     m_last = std::move(report);
-    if (m_may_be_committed && error.code == Errc::interrupted) {
-      error.context = "the destination may still be committing; the next run, or 'nbackup recover', tells";
-    }
     return tl::make_unexpected(std::move(error));
   }
 
@@ -242,15 +254,17 @@ Status back_off(Clock& clock, std::chrono::milliseconds delay) {
   return {};
 }
 
-}  // namespace
-
-Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolicy& retry, Observer& observer,
-                      Clock& clock) {
-  Run run(job, connect, observer, clock);
-  NB_TRY(run.begin());
+Result<RunReport> try_again_and_again(Run& run, const Job& job, const RetryPolicy& retry, Observer& observer,
+                                      Clock& clock) {
+  std::optional<SteadyTime> patience;  // for the commit that is asked about
+  unsigned failures = 0;
   for (unsigned attempt = 1;; ++attempt) {
     auto report = run.attempt();
-    if (report || !run.is_worth_retrying(report.error().code) || attempt > retry.attempts) return report;
+    if (report || !run.is_worth_retrying(report.error().code)) return report;
+    const bool too_early = run.is_asking_too_early(report.error().code);
+    if (too_early && !patience) patience = clock.steady() + job.options.wait;
+    const bool waits = too_early && clock.steady() < *patience;
+    if (!waits && ++failures > retry.attempts) return report;
     std::uint64_t random = 0;
     NB_TRY(random_bytes(std::as_writable_bytes(std::span(&random, 1))));
     const auto delay = transport::back_off_delay({retry.first_delay, std::chrono::minutes(1)}, attempt, random);
@@ -258,6 +272,17 @@ Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolic
     observer.on_notice(report.error().message() + "; trying again in " + seconds + " s");
     NB_TRY(back_off(clock, delay));
   }
+}
+
+}  // namespace
+
+Result<RunReport> run(const Job& job, const Connector& connect, const RetryPolicy& retry, Observer& observer,
+                      Clock& clock) {
+  Run run(job, connect, observer, clock);
+  NB_TRY(run.begin());
+  auto report = try_again_and_again(run, job, retry, observer, clock);
+  if (!report) return tl::make_unexpected(run.last_words(std::move(report.error())));
+  return report;
 }
 
 }  // namespace nb::session

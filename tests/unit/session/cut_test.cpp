@@ -163,6 +163,58 @@ TEST_CASE("a commit whose answer was lost is known while somebody else writes", 
   CHECK(was_known);
 }
 
+// A push that is cut off once nothing but its commit is left, while somebody else has the lock until connection number
+// `until`. Nothing where the commit was made or the plan was cut, as above.
+std::optional<Result<session::RunReport>> push_that_asks_too_early(Rig& rig, std::uint64_t lost_bytes, unsigned until) {
+  const Pushed pushed = prepare(rig);
+  rig.settle();
+  PipeOptions cut;
+  cut.cut_back_after_bytes = measure().received_bytes - lost_bytes;
+  rig.next_pipes = {cut, {}};
+  rig.retry.attempts = 1;
+  std::optional<OtherWriter> other;
+  unsigned connections = 1;
+  bool is_unknown = false;
+  rig.before_reconnecting = [&] {
+    ++connections;
+    if (connections == 2) is_unknown = tree_of(rig.pool()) != pushed.new_tree;
+    if (connections == 2 && is_unknown) other.emplace(rig.pool());
+    if (connections == until) other.reset();
+  };
+  auto report = rig.push();
+  rig.before_reconnecting = {};
+  if (!is_unknown) return std::nullopt;
+  return report;
+}
+
+TEST_CASE("a run waits for the commit that it asks about as long as for any other writer", "[session]") {
+  bool has_waited = false;
+  for (std::uint64_t lost = 1; lost < 200 && !has_waited; ++lost) {
+    Rig rig;
+    const auto report = push_that_asks_too_early(rig, lost, 5);
+    if (!report) continue;
+    REQUIRE(report->has_value());
+    CHECK((*report)->result.generation == 2);
+    has_waited = true;
+  }
+  CHECK(has_waited);
+}
+
+TEST_CASE("a run that ends without an answer to its commit says so", "[session]") {
+  bool was_told = false;
+  for (std::uint64_t lost = 1; lost < 200 && !was_told; ++lost) {
+    Rig rig;
+    rig.job.options.wait = std::chrono::seconds(0);
+    const auto report = push_that_asks_too_early(rig, lost, 5);
+    if (!report) continue;
+    REQUIRE_FALSE(report->has_value());
+    CHECK(report->error().code == Errc::locked);
+    CHECK_THAT(report->error().message(), Catch::Contains("may still be committing"));
+    was_told = true;
+  }
+  CHECK(was_told);
+}
+
 TEST_CASE("a dry run that is cut off asks for no commit", "[session]") {
   for (const std::uint64_t flag : {wire::k_flag_dry_run, wire::k_flag_verify}) {
     Rig rig;
