@@ -43,6 +43,7 @@ Status tell_problems(const txn::ThinReport& report, session::CommandOutput& outp
     NB_TRY(output.problem({each.error.code, each.error.sys_errno,
                            fmt::format("generation {} stays: {}", each.generation, each.error.context)}));
   }
+  if (!report.emptied) NB_TRY(output.problem(report.emptied.error()));
   return is_damage ? output.notice("prune --damaged drops the generations that cannot be restored any more") : Status();
 }
 
@@ -87,7 +88,7 @@ Result<int> drop(const HostJob& job, session::CommandOutput& output, Clock& cloc
   NB_TRY(tell_problems(report, output));
   const std::size_t dropped = report.dropped.size();
   NB_TRY(tell_end(job, {writer.root_path, txn::describe(policy), dropped, decisions.size() - dropped, false}, output));
-  return report.problems.empty() ? 0 : info(Errc::partial).exit_code;
+  return report.problems.empty() && report.emptied ? 0 : info(Errc::partial).exit_code;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ void tell(const Result<txn::ThinReport>& report, const Warn& warn) {
   for (const txn::ThinReport::Problem& each : report->problems) {
     warn(what + "generation " + std::to_string(each.generation) + ": " + each.error.message());
   }
+  if (!report->emptied) warn(report->emptied.error().message());
 }
 
 }  // namespace

@@ -205,17 +205,20 @@ class Batch {
 };
 
 // Also what a crash has left of earlier ones. What cannot be removed now stays for the next time.
-void empty_trash(fs::Directory& stages) {
-  const auto names = stages.list();
-  if (!names) return;
-  for (const fs::NamedType& each : *names) {
-    if (trash_number(each.name)) static_cast<void>(remove_stage(stages, each.name));
+Status empty_trash(fs::Directory& stages) {
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> names, stages.list());
+  Status result;
+  for (const fs::NamedType& each : names) {
+    if (!trash_number(each.name)) continue;
+    const Status removed = remove_stage(stages, each.name);
+    if (result && !removed) result = wrap(removed.error(), "space of dropped generations: .nbackup/tx/" + each.name);
   }
+  return result;
 }
 
 // An anchor that is the last name of its file holds nothing but space.
-void tidy_anchors(fs::Directory& history, std::uint64_t survivor) {
-  const RelPath path = kept_files(survivor).child(k_control_name);
+void tidy_anchors(fs::Directory& history, std::uint64_t generation) {
+  const RelPath path = kept_files(generation).child(k_control_name);
   const auto anchors = history.open_directory_path(path);
   if (!anchors) return;
   const auto names = (*anchors)->list();
@@ -263,8 +266,9 @@ Result<ThinReport> drop_generations(FileSet& set, const WriterLock&, Clock& cloc
     return tl::make_unexpected(in_doubt(done.error()));
   }
   std::sort(report.dropped.rbegin(), report.dropped.rend());
-  empty_trash(*places.stages);
-  for (const std::uint64_t survivor : survivors) tidy_anchors(*places.history, survivor);
+  report.emptied = empty_trash(*places.stages);
+  // All of them: a crash may have kept an earlier call from it.
+  for (const std::uint64_t number : history.numbers()) tidy_anchors(*places.history, number);
   return report;
 }
 

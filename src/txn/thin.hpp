@@ -23,6 +23,7 @@ struct ThinReport {
   };
   std::vector<std::uint64_t> dropped;  // newest first
   std::vector<Problem> problems;
+  Status emptied;  // what keeps the space of dropped generations from being given back
 };
 
 // Drops these generations, in any order; neighbours go in one pass, however many they are. Needs a set without an

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 import unittest
 
 from support import options as opt
@@ -68,6 +69,28 @@ class Prune(Case):
         self.run_ok("prune", "--keep-last", "1", pool)
         self.assertEqual(kept(pool), [3])
         self.assert_same_tree(source, pool, ignore_root=True)
+
+    def test_what_cannot_be_removed_is_told(self) -> None:
+        source, pool = self.dir / "held", self.dir / "held-pool"
+        source.mkdir()
+        for content in ("one", "two"):
+            (source / "file").write_text(content)
+            self.run_ok("push", "--delete", f"{source}/", pool)
+        (held,) = (pool / ".nbackup/history").glob("*/files/file")
+        if subprocess.run(["chattr", "+i", held], capture_output=True, check=False).returncode:
+            self.skipTest("the file system has no chattr")
+        try:
+            for _ in range(2):
+                told = self.run_code(opt.PARTIAL, "prune", "--keep-last", "1", pool).text
+                self.assertRegex(told, r"\.nbackup/tx/thin-\d.*file")
+            self.run_ok("policy", "--keep-last", "1", pool)
+            (source / "file").write_text("three")
+            self.assertIn(".nbackup/tx/thin-", self.run_ok("push", f"{source}/", pool).text)
+        finally:
+            for path in (pool / ".nbackup").rglob("file"):
+                subprocess.run(["chattr", "-i", path], check=True)
+        self.run_ok("prune", "--keep-last", "1", pool)
+        self.assert_clean(pool)
 
     def test_json(self) -> None:
         done = self.run_ok("prune", "-n", "--json", "--keep-last", "1", self.pool)
