@@ -140,17 +140,18 @@ Status Sink::end_listing(SinkDirectory& directory) {
 Status Sink::end_live_directory(SinkDirectory& directory) {
   if (!directory.own) return {};
   const Difference d = compare(*directory.own, *directory.present->own);
+  if (!d.any() && !(commits() && directory.touched)) return {};
+  NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
+  NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
+  if (m_options.mode != SinkMode::verify && !fs::acts_as_owner(stat)) {
+    if (d.any()) m_reporter.problem({Errc::not_permitted, 0, directory.path.str() + "/: owned by someone else here"});
+    return {};
+  }
   if (d.any()) {
     ++m_result.metadata_changed;
     item(item_changed(fs::FileType::directory, m_options.direction, d, false), directory.path);
   }
-  if (!commits() || (!d.any() && !directory.touched)) return {};
-  NB_TRY_ASSIGN(fs::Directory * dir, live(directory.path));
-  NB_TRY_ASSIGN(const fs::Stat stat, dir->stat());
-  if (!fs::acts_as_owner(stat)) {
-    if (d.any()) m_reporter.problem({Errc::not_permitted, 0, directory.path.str() + "/: owned by someone else here"});
-    return {};
-  }
+  if (!commits()) return {};
   NB_TRY_ASSIGN(fs::Xattrs xattrs, dir->xattrs());
   fs::Metadata before{stat.mode, stat.owner, stat.mtime, std::move(xattrs)};
   fs::Metadata after = before;

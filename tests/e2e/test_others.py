@@ -96,6 +96,22 @@ class Owned(Others):
         self.assertEqual((self.sink / "mine/theirs/file").read_text(), "root's")
         self.assertFalse((self.sink / "mine/also").exists())
 
+    def test_what_another_user_owns_counts_as_no_change(self) -> None:
+        self.need_root()
+        (self.source / "goes").mkdir()
+        for path in (self.dir, self.source, self.source / "goes"):
+            os.chown(path, PLAIN_UID, PLAIN_GID)
+        push = ("push", "-i", f"{self.source}/", self.sink)
+        self.run_ok(*push, user=PLAIN_USER)
+        os.chown(self.sink / "goes", 0, 0)
+        for option in ("-n", "-v"):
+            outcome = self.run_code(opt.PARTIAL, *push, option, user=PLAIN_USER)
+            self.assertIn("goes/: owned by someone else here", outcome.text)
+            self.assertIn("nothing to do", outcome.text)
+            self.assertNotRegex(outcome.stdout.decode(), r"(?m)^\.d.* goes/$")
+        outcome = self.run_code(40, "verify", f"{self.source}/", self.sink, user=PLAIN_USER)
+        self.assertRegex(outcome.stdout.decode(), r"(?m)^\.d.* goes/$")
+
 
 class Immutable(Others):
     def test_trash_that_cannot_be_emptied(self) -> None:
