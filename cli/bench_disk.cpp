@@ -3,7 +3,6 @@
 // nothing by it.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/fd.hpp"
 #include "cli/bench_blocks.hpp"
 #include "cli/bench_speed.hpp"
+#include "fs/posix_directory.hpp"
 #include "session/interrupt.hpp"
 
 namespace nb::cli {
@@ -28,10 +28,8 @@ double seconds_since(SteadyTime begin, const Clock& clock) {
 }
 
 Result<std::uint64_t> bytes_allowed(int fd, std::uint64_t most_bytes) {
-  struct statvfs space {};
-  if (::fstatvfs(fd, &space) != 0) return fail_errno("statvfs");
-  const std::uint64_t free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  const std::uint64_t allowed = std::min(most_bytes, free_bytes / k_free_space_parts);
+  NB_TRY_ASSIGN(const fs::Space space, fs::space_of(fd));
+  const std::uint64_t allowed = std::min(most_bytes, space.free_bytes / k_free_space_parts);
   if (allowed < k_first_piece_bytes) return fail(Errc::no_space, "too little free space to measure a disk with");
   return allowed;
 }

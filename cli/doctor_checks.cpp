@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/cpu.hpp"
 #include "base/text.hpp"
@@ -186,11 +187,13 @@ Check check_writable(const PlaceFacts& place) {
 }
 
 Check check_space(const PlaceFacts& place) {
+  constexpr auto k_not_said = std::numeric_limits<std::uint64_t>::max();
+  if (place.free_bytes == k_not_said) return {"space", ok, "its file system does not say how much is free", ""};
   const std::string text = format_bytes(place.free_bytes) + " free";
   if (place.free_bytes < k_no_space_bytes) return {"space", problem, text, "Free some: a run stages what it copies."};
   if (place.free_bytes < k_little_space_bytes)
     return {"space", hint, text, "A run stages what it copies beside the old."};
-  if (place.counts_inodes && place.free_inodes < k_few_inodes) {
+  if (place.free_inodes < k_few_inodes) {
     return {"space", hint, text + ", " + format_counted(place.free_inodes, "inode", "inodes"),
             "Small files need inodes."};
   }

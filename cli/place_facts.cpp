@@ -5,7 +5,6 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "base/fd.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "fs/posix_directory.hpp"
 
 namespace nb::cli {
 namespace {
@@ -112,12 +112,10 @@ std::string mount_kind_in(std::string_view mountinfo, std::uint64_t mount_id) {
 Result<PlaceFacts> facts_of_place(const std::string& path) {
   PlaceFacts facts;
   NB_TRY_ASSIGN(const Fd directory, nearest_directory(path, facts));
-  struct statvfs space {};
-  if (::fstatvfs(directory.get(), &space) != 0) return fail_errno("statvfs " + facts.directory);
+  NB_TRY_ASSIGN(const fs::Space space, fs::space_of(directory.get()));
   facts.kind = kind_of(directory.get());
-  facts.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  facts.free_inodes = space.f_favail;
-  facts.counts_inodes = space.f_files != 0;
+  facts.free_bytes = space.free_bytes;
+  facts.free_inodes = space.free_inodes;
   const Trial trial(directory.get());
   facts.writable = trial.made();
   if (!facts.writable) return facts;
@@ -135,7 +133,6 @@ BenchFields fields_of(const PlaceFacts& facts) {
           {"kind", escape(facts.kind)},
           {"free_bytes", std::to_string(facts.free_bytes)},
           {"free_inodes", std::to_string(facts.free_inodes)},
-          {"counts_inodes", flag(facts.counts_inodes)},
           {"writable", flag(facts.writable)},
           {"xattrs", flag(facts.xattrs)},
           {"reflinks", flag(facts.reflinks)},
@@ -153,7 +150,6 @@ Result<PlaceFacts> place_facts_in(const BenchFields& fields) {
                     text_in(fields, "kind"),
                     *free_bytes,
                     *free_inodes,
-                    flag_in(fields, "counts_inodes"),
                     flag_in(fields, "writable"),
                     flag_in(fields, "xattrs"),
                     flag_in(fields, "reflinks"),

@@ -13,10 +13,9 @@ struct PlaceFacts {
   std::string directory;         // what was asked for, or the nearest one above it that exists
   bool exists = false;           // whether it is what was asked for
   std::string kind;              // "ext4", "fuse.sshfs"; "" where the kernel does not say
-  std::uint64_t free_bytes = 0;  // for this user
+  std::uint64_t free_bytes = 0;  // as fs::Space has them, all-ones where they are not known
   std::uint64_t free_inodes = 0;
-  bool counts_inodes = false;  // btrfs, FAT and others do not
-  bool writable = false;       // the rest means nothing where it is not
+  bool writable = false;  // the rest means nothing where it is not
   bool xattrs = false;
   bool reflinks = false;
   bool hard_links = false;

@@ -13,4 +13,7 @@ namespace nb::fs {
 // only place where a path string from outside reaches the kernel whole.
 Result<std::unique_ptr<Directory>> open_user_directory(const std::string& path);
 
+// Of the file system that an open file or directory is on.
+Result<Space> space_of(int fd);
+
 }  // namespace nb::fs

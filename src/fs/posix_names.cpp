@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "base/assert.hpp"
+#include "fs/posix_directory.hpp"
 #include "fs/posix_file.hpp"
 #include "fs/posix_handle.hpp"
 
@@ -232,9 +233,17 @@ bool PosixDirectory::sync_file_system_reports() const {
   }
 }
 
-Result<Space> PosixDirectory::space() const {
+Result<Space> PosixDirectory::space() const { return space_of(fd()); }
+
+bool PosixDirectory::writable() const { return ::faccessat(fd(), ".", W_OK | X_OK, AT_EACCESS) == 0; }
+
+}  // namespace nb::fs::posix
+
+namespace nb::fs {
+
+Result<Space> space_of(int fd) {
   struct statvfs raw {};
-  if (::fstatvfs(fd(), &raw) != 0) return fail_errno("statvfs");
+  if (::fstatvfs(fd, &raw) != 0) return fail_errno("statvfs");
   if (raw.f_blocks == 0) {  // ramfs, and FUSE file systems that do not answer: only writing tells
     constexpr auto k_any = std::numeric_limits<std::uint64_t>::max();
     return Space{k_any, 0, k_any};
@@ -247,6 +256,4 @@ Result<Space> PosixDirectory::space() const {
   return space;
 }
 
-bool PosixDirectory::writable() const { return ::faccessat(fd(), ".", W_OK | X_OK, AT_EACCESS) == 0; }
-
-}  // namespace nb::fs::posix
+}  // namespace nb::fs

@@ -100,8 +100,8 @@ struct Extent {
 };
 
 struct Space {
-  std::uint64_t free_bytes = 0;  // what this process may use
-  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;   // what this process may use; all-ones where the file system does not say
+  std::uint64_t total_bytes = 0;  // 0 there
   std::uint64_t free_inodes = 0;  // all-ones where the file system does not count them
 };
 

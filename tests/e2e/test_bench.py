@@ -17,7 +17,7 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from support import nssh
+from support import loopfs, nssh
 from support.run import BINARY, Case, Outcome, libssh_line
 from support.sshd import HOST
 
@@ -358,6 +358,15 @@ class Doctor(Case):
         text = self.run_ok("doctor", *self.options, HOST).stdout.decode()
         self.assertRegex(text, r"(?m)^ok +login ")
         self.assertNotIn("destination", text)
+
+    def test_a_file_system_that_counts_nothing(self) -> None:
+        self.need_root()
+        (self.dir / "source").mkdir()
+        with loopfs.Tmpfs(self.dir / "ramfs", 0) as disk:
+            checks = self._checks(0, f"{HOST}:{disk.mount}")
+            self.assertEqual(checks["space"]["level"], "ok")
+            self.assertIn("does not say", checks["space"]["text"])
+            self.run_ok("push", *self.options, self.dir / "source", f"{HOST}:{disk.mount}")
 
     def test_remembers_the_host(self) -> None:
         """So that the next run has the order for its processor."""

@@ -130,7 +130,7 @@ class LoopFs:
 
 
 class Tmpfs:
-    """A tmpfs (or, with `bind`, another directory) mounted at a path that is made if need be."""
+    """A tmpfs (with `size_mb` of 0 a ramfs, with `bind` another directory) mounted at a path that is made if need be."""
 
     def __init__(self, mount: Path, size_mb: int = 16, bind: Path | None = None, options: str = "") -> None:
         self.mount = mount
@@ -139,6 +139,8 @@ class Tmpfs:
             _run("mount", "--bind", str(bind), str(mount))
             if options:
                 self._remount(options)
+        elif size_mb == 0:
+            _run("mount", "-t", "ramfs", "-o", "mode=0755", "nbackup-test", str(mount))
         else:
             extra = f",{options}" if options else ""
             _run("mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0755{extra}", "nbackup-test", str(mount))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace nb;
 using namespace nb::cli;
@@ -31,6 +32,7 @@ PlaceFacts good_place() {
   place.exists = place.writable = place.xattrs = place.hard_links = place.symlinks = place.reflinks = true;
   place.kind = "btrfs";
   place.free_bytes = std::uint64_t{1} << 40;
+  place.free_inodes = std::uint64_t{1} << 20;
   return place;
 }
 
@@ -160,10 +162,12 @@ TEST_CASE("places", "[cli]") {
   found.place = place;
   CHECK(check(found, "space").level == CheckLevel::problem);
   place = good_place();
-  place.counts_inodes = true;
   place.free_inodes = 5;
   found.place = place;
   CHECK(check(found, "space").level == CheckLevel::hint);
+  place.free_bytes = place.free_inodes = std::numeric_limits<std::uint64_t>::max();
+  found.place = place;
+  CHECK(check(found, "space").level == CheckLevel::ok);
   place.writable = false;
   found.place = place;
   CHECK(check(found, "destination").level == CheckLevel::problem);
