@@ -24,6 +24,8 @@ bool are_on_two(const std::string& source, const std::string& destination) {
 // is no such path: a tree that goes to its own place is one that does not change.
 std::optional<RelPath> path_inside(const std::string& source, const std::filesystem::path& to) {
   std::error_code error;
+  // A symlink that is itself what is copied leads nowhere.
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(source, error))) return std::nullopt;
   const std::filesystem::path from = std::filesystem::canonical(source, error);
   if (error) return std::nullopt;
   auto [above, below] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());

@@ -149,6 +149,9 @@ class Guards(Pushed):
                 outcome = self.run_code(opt.PATH, command, source, pool)
                 self.assertIn(f"--exclude=/{path}".encode(), outcome.stderr, outcome.text)
                 self.assert_same_tree(before, self.source)
+        self.run_ok("push", link, f"{self.source}/links/")
+        self.assertEqual((self.source / "links/link").readlink(), self.source)
+        shutil.rmtree(self.source / "links")
         for _ in range(2):
             self.run_ok("push", "--exclude=/deep/pool", f"{self.source}/", pool)
         self.assertNotIn(b"deep/pool", tree.snapshot(pool))
