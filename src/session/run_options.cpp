@@ -31,13 +31,16 @@ SourceOptions source_options(const SourceSetup& setup, std::uint64_t flags, cons
   return options;
 }
 
+// Each is held in memory until its file has come, whatever the source allows.
+static constexpr std::uint64_t k_most_wants = 65'536;
+
 SinkOptions sink_options(std::uint64_t flags, const wire::Hello& peer, const ListingKey& key) {
   SinkOptions options;
   options.mode = mode_of(flags);
   options.flags = flags;
   options.rules = &key.rules;
   options.secret = &key.secret;
-  options.want_credit = std::max<std::uint64_t>(1, peer.want_credit);
+  options.want_credit = std::clamp<std::uint64_t>(peer.want_credit, 1, k_most_wants);
   options.inline_limit_bytes = peer.inline_limit_bytes;
   return options;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that pushes what no honest source would: every lie is Errc::protocol or Errc::path, and nothing outside the
 // destination, and nothing inside it, changes.
+#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "scan/lister.hpp"
+#include "session/run_options.hpp"
 #include "unit/session/largest_file.hpp"
 #include "unit/session/raw_peer.hpp"
 
@@ -183,6 +185,18 @@ TEST_CASE("a source that lets more be outstanding than an honest one does", "[se
   const Error error = source.peer.error();
   CHECK(error.code == Errc::protocol);
   CHECK_THAT(error.context, Catch::Contains(why));
+}
+
+TEST_CASE("how much is asked for at once is bounded whatever a source allows", "[session]") {
+  const filter::Rules rules;
+  const hash::Secret secret = hash::Secret::from_bytes(Bytes(32), Errc::protocol).value();
+  wire::Hello source;
+  const std::array<std::pair<std::uint64_t, std::uint64_t>, 3> cases = {
+      {{0, 1}, {4096, 4096}, {~std::uint64_t{0}, 65'536}}};
+  for (const auto& [allowed, used] : cases) {
+    source.want_credit = allowed;
+    CHECK(session::sink_options(0, source, {rules, secret}).want_credit == used);
+  }
 }
 
 TEST_CASE("a hole that no file could hold is its file's problem", "[session]") {
