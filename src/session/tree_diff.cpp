@@ -36,6 +36,7 @@ Result<bool> same_content(fs::File& a, fs::File& b, std::uint64_t size) {
   Bytes one(k_read_bytes);
   Bytes other(k_read_bytes);
   for (std::uint64_t offset = 0; offset < size;) {
+    if (interrupt_requested()) return fail(Errc::interrupted, "");
     NB_TRY_ASSIGN(const std::size_t count, fs::read_fully(a, offset, one));
     NB_TRY_ASSIGN(const std::size_t other_count, fs::read_fully(b, offset, other));
     if (count != other_count || count == 0) return false;
@@ -181,6 +182,7 @@ class Diff {
     // A content never changes in place.
     if (is_regular && !d.size && now.entry.size > 0 && !txn::same_inode(old.stat, now.stat)) {
       const auto same = is_same_content(path, now.entry.size);
+      if (!same && same.error().code == Errc::interrupted) return tl::make_unexpected(same.error());
       if (!same) return give_up(path, same.error());
       d.content = !*same;
     }

@@ -18,7 +18,7 @@ from pathlib import Path
 from support import loopfs
 from support import options as opt
 from support import tree
-from support.crash import wait_gone, wait_stopped
+from support.crash import wait_gone, wait_stopped, wait_until_busy
 from support.gen import make_tree
 from support.run import BINARY, CARRIERS, Case, Outcome
 
@@ -448,17 +448,11 @@ class Started(Case):
             file.truncate(1 << 52)
         return disk.mount
 
-    def wait_until_busy(self, pid: int) -> None:
-        """It has used a second of processor time."""
-        ticks = os.sysconf("SC_CLK_TCK")
-        while sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) < ticks:
-            time.sleep(0.02)
-
     def test_an_interrupt_while_contents_are_compared(self) -> None:
         source = self.endless()
         self.sink.mkdir()
         run = self.world.spawn("verify", f"{source}/", self.sink)
-        self.wait_until_busy(run.process.pid)
+        wait_until_busy(run.process.pid)
         run.kill(signal.SIGINT)
         self.assertEqual(run.wait(timeout=30).code, 20)
 
@@ -469,7 +463,7 @@ class Started(Case):
         run = self.world.spawn("verify", "--remote-path", self.world.server(), "-e", self.world.fake_rsh,
                                f"nbtest:{source}/", self.sink)
         pid = self.world.server_pid()
-        self.wait_until_busy(pid)
+        wait_until_busy(pid)
         run.kill()
         run.wait()
         wait_gone(pid, timeout=30)

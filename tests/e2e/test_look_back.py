@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 from support import options as opt, tree
-from support.crash import wait_gone, wait_stopped
+from support.crash import wait_gone, wait_stopped, wait_until_busy
 from support.run import BINARY, CARRIERS, PLAIN_USER, Case, Outcome
 
 
@@ -363,6 +363,24 @@ class There(Looking):
                 total += len(piece)
             self.assertEqual(run.wait(60), 0)
         self.assertEqual((total, found), (size, size // 2))
+
+    def test_a_far_diff_ends_with_its_client(self) -> None:
+        """Or it would read on, and keep who drops generations waiting."""
+        source, pool = self.dir / "holes", self.dir / "pool-of-holes"
+        source.mkdir()
+        for last in (b"0", b"1"):
+            with open(source / "hole", "wb") as file:
+                file.truncate(1 << 40)
+                file.seek(-1, os.SEEK_END)
+                file.write(last)
+            self.run_ok("push", f"{source}/", pool)
+        run = self.world.spawn("diff", "--from", "1", "--to", "2", "--remote-path", self.world.server(),
+                               "-e", self.world.fake_rsh, f"nbtest:{pool}")
+        pid = self.world.server_pid()
+        wait_until_busy(pid)
+        run.kill()
+        run.wait()
+        wait_gone(pid, timeout=30)
 
     def test_restricted_keys(self) -> None:
         """command="nbackup serve ..." in authorized_keys, as the manual recommends it."""

@@ -184,6 +184,13 @@ def wait_gone(pid: int, timeout: float = 60) -> None:
     raise AssertionError(f"process {pid} does not end")
 
 
+def wait_until_busy(pid: int) -> None:
+    """Until a process has used a second of processor time."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    while sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) < ticks:
+        time.sleep(0.02)
+
+
 def wait_stopped(pid: int, timeout: float = 60) -> bool:
     """Until a process has stopped at a failpoint (true) or ended without it (false)."""
     deadline = time.monotonic() + timeout
