@@ -64,8 +64,8 @@ Status add_entry(int fd, const dirent64& entry, Directory::Names& out) {
   if (!type) {
     const Result<Stat> stat = stat_name(fd, entry.d_name);
     if (!stat && stat.error().code == Errc::not_found) return {};
-    if (!stat) return tl::make_unexpected(stat.error());
-    type = stat->type;
+    // Whoever looks at it meets that error; the other names are none the worse for it.
+    type = stat ? stat->type : FileType::regular;
   }
   out.usable.push_back({entry.d_name, *type});
   return {};

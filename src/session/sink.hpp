@@ -20,6 +20,7 @@
 #include "session/known_damage.hpp"
 #include "session/mover.hpp"
 #include "session/name_check.hpp"
+#include "session/pending_links.hpp"
 #include "session/remembered_bare.hpp"
 #include "session/sink_types.hpp"
 #include "session/small_file_writers.hpp"
@@ -309,12 +310,11 @@ class Sink {
   std::uint64_t m_riding = 0;       // of m_expected: what comes with its listing
   std::set<wire::FileKey> m_asked;  // wanted and not yet answered
   std::optional<Incoming> m_incoming;
-  // First members of link groups that are staged in this run; no spot: not complete (yet).
-  std::map<RelPath, std::optional<Spot>> m_shared;
+  LeaderSpots m_shared;  // first members of link groups that are staged in this run
   // First members that could not be planned, and who stands in for them.
   std::map<RelPath, std::optional<RelPath>> m_stand_ins;
   std::set<RelPath> m_skipped;  // directories that cannot be made or read here; what is below them does not come
-  std::vector<PendingLink> m_links;
+  PendingLinks m_links;
   // Files of an adopted tree that made room for their successors, now in slots of their own.
   std::map<RelPath, txn::StagedRecord> m_begun;
   std::map<RelPath, WaitingName> m_waiting;

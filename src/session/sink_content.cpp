@@ -167,7 +167,7 @@ Status Sink::watch_space(std::uint64_t written) {
 Status Sink::staged(const ExpectedFile& file, const StagedNode& node, const hash::Digest& digest,
                     const fs::Metadata& meta, std::uint64_t size) {
   const RelPath path = set_path(file.path);
-  if (file.shared) m_shared[file.path] = file.spot;
+  if (file.shared) m_shared.put(file.path, file.spot);
   txn::StagedRecord record;
   record.path = path;
   record.slot = file.spot.slot;

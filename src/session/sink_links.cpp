@@ -5,17 +5,17 @@
 namespace nb::session {
 
 Status Sink::make_link(const PendingLink& link) {
-  const auto leader = m_shared.find(link.leader);
-  const bool is_live = leader == m_shared.end();
-  NB_TRY_ASSIGN(const bool is_good, is_live ? is_here_already(link) : Result<bool>(leader->second.has_value()));
+  const bool is_live = !m_shared.contains(link.leader);
+  const std::optional<Spot> leader = m_shared.find(link.leader);
+  NB_TRY_ASSIGN(const bool is_good, is_live ? is_here_already(link) : Result<bool>(leader.has_value()));
   if (!is_good) {
     const std::string why = is_live ? ", which was not sent)" : ")";
     m_reporter.problem({Errc::partial, 0, link.path.str() + " (a hard link to " + link.leader.str() + why});
     uncount(link.replaced);
     return {};
   }
-  auto made = is_live ? m_stager->link_live(set_path(link.leader), link.spot)
-                      : m_stager->link_staged(*leader->second, link.spot);
+  auto made =
+      is_live ? m_stager->link_live(set_path(link.leader), link.spot) : m_stager->link_staged(*leader, link.spot);
   if (!made) {
     uncount(link.replaced);
     return per_file(tl::make_unexpected(made.error()), link.path);
@@ -40,8 +40,7 @@ Result<bool> Sink::is_here_already(const PendingLink& link) {
 }
 
 Status Sink::make_links() {
-  for (const PendingLink& link : m_links) NB_TRY(make_link(link));
-  return {};
+  return m_links.for_each([this](const PendingLink& link) { return make_link(link); });
 }
 
 }  // namespace nb::session

@@ -260,7 +260,7 @@ Status Sink::on_present(SinkDirectory& directory, const wire::Entry& entry, bool
   if (is_adopted) {
     NB_TRY_ASSIGN(const bool kept, keep_adopted(directory, entry, shared, here));
     if (kept) {
-      if (shared) m_shared[directory.path.child(entry.name)] = directory.location.entry(entry.name);
+      if (shared) m_shared.put(directory.path.child(entry.name), directory.location.entry(entry.name));
       return {};
     }
     return on_new(directory, entry, shared);

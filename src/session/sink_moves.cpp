@@ -53,7 +53,7 @@ Result<bool> Sink::take_listed(const SinkDirectory& directory, const wire::Entry
   if (!taken && entry.size > hash::k_block_bytes) {
     NB_TRY_ASSIGN(taken, m_mover->take(file, path, *entry.content));
   }
-  if (taken && file.shared) m_shared[file.path] = std::nullopt;
+  if (taken && file.shared) m_shared.put(file.path, std::nullopt);
   return taken;
 }
 

@@ -12,7 +12,7 @@ Status Sink::stage(SinkDirectory& directory, const wire::Entry& entry, bool shar
   if (!commits()) {
     // What it would transfer, and that its other names would be linked to something new.
     if (entry.type == fs::FileType::regular && !entry.link_to) m_result.content_bytes += entry.size;
-    if (shared) m_shared[path] = std::nullopt;
+    if (shared) m_shared.put(path, std::nullopt);
     return {};
   }
   const std::optional<txn::Ident> replaced = present ? std::optional(txn::ident_of(*present)) : std::nullopt;
@@ -54,8 +54,8 @@ Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, cons
   if (entry.link_to) {
     const RelPath leader = stand_in(*entry.link_to, file.path);
     if (leader != file.path) {
-      m_links.push_back({file.path, leader, file.spot, file.in_live, file.replaced, entry.type, entry.size,
-                         entry.meta.mtime, entry.content});
+      m_links.add({file.path, leader, file.spot, file.in_live, file.replaced, entry.type, entry.size, entry.meta.mtime,
+                   entry.content});
       return {};
     }
     file.shared = true;
@@ -63,7 +63,7 @@ Status Sink::stage_anew(SinkDirectory& directory, const wire::Entry& entry, cons
   if (entry.type == fs::FileType::regular) return expect_content(directory, entry, std::move(file));
   auto node = m_stager->make_special(file.spot, entry, file.path.str());
   if (!node) return per_file(tl::make_unexpected(node.error()), file);
-  if (file.shared) m_shared[file.path] = file.spot;
+  if (file.shared) m_shared.put(file.path, file.spot);
   return file.in_live ? add_place(file.path, file.spot, *node, file.replaced) : Status{};
 }
 
@@ -132,7 +132,7 @@ Result<bool> Sink::take_staged(const ExpectedFile& file, const txn::StagedRecord
 
 Status Sink::expect_content(SinkDirectory& directory, const wire::Entry& entry, ExpectedFile file) {
   const wire::FileKey key{directory.id, directory.next_index};
-  if (file.shared) m_shared[file.path] = std::nullopt;
+  if (file.shared) m_shared.put(file.path, std::nullopt);
   file.rides = rides_along(directory, entry);
   if (file.rides) {
     ++m_riding;

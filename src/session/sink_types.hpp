@@ -101,20 +101,6 @@ struct ExpectedFile {
   bool rides = false;              // it comes with its listing
 };
 
-// A name that becomes a hard link once everything is staged.
-struct PendingLink {
-  RelPath path;
-  RelPath leader;
-  Spot spot;
-  bool in_live = false;
-  std::optional<txn::Ident> replaced;
-  // As the source has it.
-  fs::FileType type = fs::FileType::regular;
-  std::uint64_t size = 0;
-  fs::Timestamp mtime;
-  std::optional<hash::Digest> content;
-};
-
 // A new name that may enter when another one, the same to this file system, has gone.
 struct WaitingName {
   std::string other;
