@@ -68,12 +68,17 @@ Status Sink::remove_extra(SinkDirectory& directory, std::size_t index) {
 // All of it that may go. What stays is an extra.
 Status Sink::remove_live(SinkDirectory& directory, const std::string& name, const fs::Stat& stat) {
   const RelPath path = directory.path.child(name);
+  const std::uint64_t before = m_deletion->entries();
   NB_TRY_ASSIGN(const auto doomed, m_deletion->plan({path, stat}, deletion_items()));
   if (!commits()) return {};
   if (doomed.empty() || doomed.front().path != path) directory.extras.push_back(name);
   for (const Deletion::Doomed& each : doomed) {
     const bool is_here = each.path == path;
     NB_TRY_ASSIGN(const bool may, is_here ? open_up(directory) : open_up_path(each.path.parent()));
+    if (!may && is_here) {
+      m_deletion->uncount(m_deletion->entries() - before);
+      directory.extras.push_back(name);
+    }
     if (!may) continue;
     m_beside->remove(each.path);
     directory.touched |= is_here;

@@ -109,6 +109,11 @@ class Owned(Others):
             self.assertIn("goes/: owned by someone else here", outcome.text)
             self.assertIn("nothing to do", outcome.text)
             self.assertNotRegex(outcome.stdout.decode(), r"(?m)^\.d.* goes/$")
+        (self.sink / "goes/extra").touch()
+        outcome = self.run_code(opt.PARTIAL, *push, "--delete", user=PLAIN_USER)
+        self.assertIn("goes/ at the destination: of another owner or group", outcome.text)
+        self.assertIn("nothing to do", outcome.text)
+        self.assertTrue((self.sink / "goes/extra").exists())
         outcome = self.run_code(40, "verify", f"{self.source}/", self.sink, user=PLAIN_USER)
         self.assertRegex(outcome.stdout.decode(), r"(?m)^\.d.* goes/$")
 
