@@ -38,7 +38,7 @@ KeptBeside::Place place_of(const std::string& named, const RelPath& found) {
 // What is kept beside the tree is kept by the names that are listed.
 Status check_spelling(const std::string& source, const std::string& name, const fs::Directory& root,
                       const RelPath& path) {
-  NB_TRY_ASSIGN(const RelPath listed, txn::as_listed(root, path));
+  const RelPath listed = txn::as_listed(root, path);
   if (listed.name() == name) return {};
   return fail(Errc::path, source + ": its name there is " + std::string(listed.name()) + ", use that");
 }

@@ -21,11 +21,12 @@ std::string with_other_case(std::string name) {
   return name;
 }
 
-Result<std::string> listed_in(const fs::Directory& parent, const std::string& name) {
+std::string listed_in(const fs::Directory& parent, const std::string& name) {
   if (is_only_name(parent, name)) return name;
-  NB_TRY_ASSIGN(const auto listed, parent.list());
+  const auto listed = parent.list();
+  if (!listed) return name;
   std::vector<std::string> names;
-  for (const fs::NamedType& each : listed) names.push_back(each.name);
+  for (const fs::NamedType& each : *listed) names.push_back(each.name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   return listed_for(parent, names, name).value_or(name);
 }
@@ -62,19 +63,14 @@ std::optional<std::string> listed_for(const fs::Directory& parent, const std::ve
   return found;
 }
 
-Result<RelPath> as_listed(const fs::Directory& root, const RelPath& path) {
+RelPath as_listed(const fs::Directory& root, const RelPath& path) {
   const auto control = root.open_directory(k_control_name);
   const bool folds = may_fold_names(root, control ? control->get() : nullptr);
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> at, root.reopen());
   RelPath listed;
   for (const std::string_view each : split(path.str(), '/')) {
-    if (!listed.is_root()) {
-      NB_TRY_ASSIGN(at, at->open_directory(listed.name()));
-    }
+    const auto parent = listed.is_root() ? root.reopen() : root.open_directory_path(listed);
     std::string name(each);
-    if (folds || at->folds_case()) {
-      NB_TRY_ASSIGN(name, listed_in(*at, name));
-    }
+    if (parent && (folds || (*parent)->folds_case())) name = listed_in(**parent, name);
     listed = listed.child(name);
   }
   return listed;

@@ -28,7 +28,8 @@ std::optional<std::string> listed_for(const fs::Directory& parent, const std::ve
                                       const std::string& name);
 
 // `path`, of what is in the tree at `root` and is not the root, by the names that are listed; one of which that is not
-// known stays as it is. Costs a list for each component at most, and nothing where names do not fold.
-Result<RelPath> as_listed(const fs::Directory& root, const RelPath& path);
+// known, for its directory may not be read, stays as it is. Costs a list for each component at most, and none where names
+// do not fold.
+RelPath as_listed(const fs::Directory& root, const RelPath& path);
 
 }  // namespace nb::txn

@@ -60,7 +60,7 @@ Result<Located> found_above(std::unique_ptr<fs::Directory> root, const std::stri
     NB_TRY_ASSIGN(const auto again, root->open_directory_path(found.below));
     NB_TRY_ASSIGN(const fs::Stat there, again->stat());
     if (!same_inode(there, asked)) return fail(Errc::changed, path + " was moved");
-    NB_TRY_ASSIGN(found.below, as_listed(*root, found.below));
+    found.below = as_listed(*root, found.below);
   }
   found.root = std::move(root);
   return found;
