@@ -65,6 +65,8 @@ class Run {
       if (report.error().code == Errc::interrupted && !interrupt_requested()) {
         return fail(Errc::connection_lost, "the other side was interrupted");
       }
+      // A terminal interrupts both sides, and the other one may be gone first.
+      if (is_of_the_link(report.error().code) && interrupt_requested()) return fail(Errc::interrupted, "");
       return report;
     }
     say_goodbye(connection);

@@ -456,6 +456,19 @@ class Started(Case):
         run.kill(signal.SIGINT)
         self.assertEqual(run.wait(timeout=30).code, 20)
 
+    def test_an_interrupt_that_ends_the_other_side_first(self) -> None:
+        run = self.world.spawn("push", "--remote-path", self.world.server(), "-e", self.world.fake_rsh,
+                               f"{self.source}/", f"nbtest:{self.sink}", failpoint="session.source.scan=stop@1")
+        self.assertTrue(wait_stopped(run.process.pid))
+        server = self.world.server_pid()
+        os.kill(server, signal.SIGKILL)
+        wait_gone(server)
+        run.kill(signal.SIGINT)
+        run.kill(signal.SIGCONT)
+        outcome = run.wait(timeout=30)
+        self.assertEqual(outcome.code, opt.INTERRUPTED, outcome.text)
+        self.assertNotIn("connection lost", outcome.text)
+
     def test_a_far_source_ends_with_its_client(self) -> None:
         """Or it would hold the set's lock until all is read."""
         source = self.endless()
