@@ -87,6 +87,7 @@ TEST_CASE("what cannot be a location is refused with a code", "[ssh]") {
       {"a;b:p", Errc::usage},
       {"a$(x):p", Errc::usage},
       {"[]:p", Errc::usage},
+      {"ssh://user:password@host/p", Errc::usage},
       {"ssh://", Errc::usage},
       {"ssh:///p", Errc::usage},
       {"ssh://host:/p", Errc::usage},
