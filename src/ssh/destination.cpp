@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::string_view k_ssh_scheme = "ssh://";
 constexpr std::string_view k_rsync_scheme = "rsync://";
-// What OpenSSH refuses in host names and user names from a command line: they may reach a shell by ProxyCommand.
-constexpr std::string_view k_refused_characters = "'`\"$\\;&<>|(){}/";
+// What OpenSSH refuses in host names and user names from a command line, for they may reach a shell by ProxyCommand; and
+// brackets, which around them stand for an address.
+constexpr std::string_view k_refused_characters = "'`\"$\\;&<>|(){}/[]";
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) {
   return text.size() >= scheme.size() && equals_ignoring_case(text.substr(0, scheme.size()), scheme);

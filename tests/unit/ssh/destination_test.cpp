@@ -88,6 +88,7 @@ TEST_CASE("what cannot be a location is refused with a code", "[ssh]") {
       {"a$(x):p", Errc::usage},
       {"[]:p", Errc::usage},
       {"ssh://user:password@host/p", Errc::usage},
+      {"user@[:]/p", Errc::usage},
       {"ssh://", Errc::usage},
       {"ssh:///p", Errc::usage},
       {"ssh://host:/p", Errc::usage},
