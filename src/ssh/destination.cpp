@@ -164,7 +164,8 @@ std::string Location::display() const {
   std::string text = host->user ? *host->user + "@" : "";
   const bool literal = host->name.find(':') != std::string::npos;
   text += literal ? "[" + host->name + "]" : host->name;
-  if (!host->port) return text + ":" + path;
+  // Behind "~" alone is the home directory.
+  if (!host->port) return text + (path.starts_with('~') ? ":./" : ":") + path;
   text.insert(0, k_ssh_scheme);
   return text + ":" + std::to_string(*host->port) + (path.starts_with('/') ? "" : "/~/") + path;
 }
