@@ -117,8 +117,8 @@ TEST_CASE("a location is displayed as it may be typed", "[ssh]") {
   for (const char* text : {"/data", "u@host:/p", "host:p", "[::1]:p", "ssh://u@host:2222/p", "ssh://[::1]:1/~/p"}) {
     CAPTURE(text);
     CHECK(parse_location(text)->display() == text);
-    CHECK(parse_location("host:~/~/p")->display() == "host:./~/p");  // in the home directory
   }
+  CHECK(parse_location("host:~/~/p")->display() == "host:./~/p");  // in the home directory
 }
 
 TEST_CASE("a host alone", "[ssh]") {
