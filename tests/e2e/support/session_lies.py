@@ -105,7 +105,7 @@ def _opens(parts: Parts) -> Iterator[Lie]:
     pull = peer.number_field(body, tags["operation"]) == peer.PULL
     for kind in (1, 2, 3):
         yield lie(f"a moment of kind {kind}", "is not in a file set" if pull else "at_kind without pull", "at_kind",
-                  varint(kind), 1 if pull else 12)
+                  varint(kind), 3 if pull else 12)
     yield lie("a moment of no known kind", "bad value of at_kind", "at_kind", varint(4))
     yield lie("a moment without a kind", "at_value without at_kind", "at_value", varint(7))
     yield lie("a moment beyond all time", "bad value of at_value", "at_value", varint(1 << 63))

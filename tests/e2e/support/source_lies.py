@@ -114,7 +114,7 @@ def _listings(parts: Parts, secret: bytes) -> Iterator[Lie]:
             changed.entries[index].link_to = b"zzz/not/there"
             doctored = without_content(put(parts, at, changed.message()), original.id, index)
             yield Lie("entry link", f"listing {original.id}: entry {index} is linked to nothing",
-                      peer.settled(doctored, secret), "at the destination", 23, keeps_tree=False)
+                      peer.settled(doctored, secret), "which was not sent", 23, keeps_tree=False)
             break
 
 
