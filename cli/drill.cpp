@@ -93,10 +93,12 @@ Status restore_and_judge(const Settings& settings, const PoolPath& pool, const D
       }
       return {};
     };
-    NB_TRY(restore_sample(settings, pool, files, teller, look, clock));
+    NB_TRY_ASSIGN(const bool restored, restore_sample(settings, pool, files, teller, look, clock));
+    if (!restored) teller.on_dropped(generation, files.size());
     left = left.subspan(files.size());
   }
-  return {};
+  if (judge.counts().files != 0 || sample.chosen.empty() || teller.problems() != 0) return {};
+  return fail(Errc::usage, "nothing was restored: what was chosen was dropped meanwhile; run this again");
 }
 
 Result<DrillResult> drill(const Settings& settings, const PoolPath& pool, DrillTeller& teller, Clock& clock) {

@@ -57,7 +57,8 @@ class DrillJudge {
 };
 
 // Restores `files`, which are of one generation, into a temporary directory, calls `look` with it, and takes it away.
-Status restore_sample(const Settings& settings, const PoolPath& pool, std::span<const SampledFile> files,
-                      DrillTeller& teller, const std::function<Status(fs::Directory&)>& look, Clock& clock);
+// False if the generation is not kept any more.
+Result<bool> restore_sample(const Settings& settings, const PoolPath& pool, std::span<const SampledFile> files,
+                            DrillTeller& teller, const std::function<Status(fs::Directory&)>& look, Clock& clock);
 
 }  // namespace nb::cli

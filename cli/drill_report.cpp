@@ -67,6 +67,13 @@ void DrillTeller::on_notice(const std::string& text) {
   if (m_settings.json) print_out("{}\n", json_notice(text));
 }
 
+void DrillTeller::on_dropped(std::uint64_t generation, std::uint64_t files) {
+  const std::string text = fmt::format("generation {} was dropped meanwhile, and the {} chosen from it left out",
+                                       generation, format_counted(files, "file", "files"));
+  on_notice(text);
+  print_message(text);
+}
+
 void DrillTeller::on_difference(const SampledFile& file, DifferenceFrom from, const std::string& where) {
   const std::string line = difference_line(file, from, where);
   if (m_settings.outcome != nullptr) m_settings.outcome->add_line(line);

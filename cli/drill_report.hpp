@@ -55,6 +55,8 @@ class DrillTeller final : public session::Observer {
   void on_item(const wire::Item&) override {}
   void on_problem(const Error& error) override;
   void on_notice(const std::string& text) override;
+  // A generation that files were chosen from is not kept any more.
+  void on_dropped(std::uint64_t generation, std::uint64_t files);
   void on_difference(const SampledFile& file, DifferenceFrom from, const std::string& where);
   void on_result(const DrillResult& result);
   [[nodiscard]] std::uint64_t problems() const { return m_problems; }

@@ -74,8 +74,8 @@ session::Connector connector_to(const Settings& settings, const PoolPath& pool, 
 
 }  // namespace
 
-Status restore_sample(const Settings& settings, const PoolPath& pool, std::span<const SampledFile> files,
-                      DrillTeller& teller, const std::function<Status(fs::Directory&)>& look, Clock& clock) {
+Result<bool> restore_sample(const Settings& settings, const PoolPath& pool, std::span<const SampledFile> files,
+                            DrillTeller& teller, const std::function<Status(fs::Directory&)>& look, Clock& clock) {
   // Connecting comes first: a signal ends the process there at once, and nothing may be left behind.
   NB_TRY_ASSIGN(auto stream, connector_to(settings, pool, clock)());
   NB_TRY_ASSIGN(const ScratchDirectory scratch, ScratchDirectory::make("drill"));
@@ -83,9 +83,12 @@ Status restore_sample(const Settings& settings, const PoolPath& pool, std::span<
   const std::string tree = scratch.path() + "/tree";
   NB_TRY_ASSIGN(const session::Job job, job_for(settings, pool, files, tree));
   const auto connected = [&stream]() -> Result<std::unique_ptr<transport::ByteStream>> { return std::move(stream); };
-  NB_TRY(session::run(job, connected, {}, teller, clock));
+  const auto report = session::run(job, connected, {}, teller, clock);
+  if (!report && report.error().code == Errc::usage) return false;
+  NB_TRY(report);
   NB_TRY_ASSIGN(const auto restored, fs::open_user_directory(tree));
-  return look(*restored);
+  NB_TRY(look(*restored));
+  return true;
 }
 
 }  // namespace nb::cli

@@ -13,7 +13,7 @@ from pathlib import Path
 from support import loopfs, options as opt, tree
 from support.crash import wait_stopped
 from support.rot import flip
-from support.run import BINARY, CARRIERS, Case, Outcome
+from support.run import BINARY, CARRIERS, FAKE_RSH_BEGIN, Case, Outcome
 
 ROTTEN = b"this very content will rot on the disk" + bytes(range(256)) * 300  # a set knows the digests of large files
 
@@ -159,6 +159,28 @@ class Sound(Drilled):
         found = result(self.drill("--at", "latest", "--source", f"{other}/", self.pool))
         self.assertEqual((found["with_source"], found["differing"]), (self.files - 1, 0))
         self.assertIn("--source", self.drill("--source", self.source, self.pool, code=opt.PATH).stderr.decode())
+
+    def pruning_options(self) -> list[str]:
+        """A carrier that drops all but the newest generation before what it carries second."""
+        asked, binary = shlex.quote(str(self.dir / "asked")), shlex.quote(BINARY)
+        prunes = self.world.script("prunes", FAKE_RSH_BEGIN + f"""
+[ ! -e {asked} ] || {binary} prune -q {shlex.quote(str(self.pool))} >&2
+touch {asked}
+exec /bin/sh -c "$*"
+""")
+        self.run_ok("policy", "--keep-last", "1", self.pool)
+        return ["-e", str(prunes), "--remote-path", BINARY]
+
+    def test_chosen_files_are_dropped_meanwhile(self) -> None:
+        self.make()
+        told = self.drill(*self.pruning_options(), f"far:{self.pool}")
+        self.assertIn(b"was dropped meanwhile, and the ", told.stderr)
+        self.assertEqual((result(told)["files"], result(told)["problems"]), (self.files, 0))
+
+    def test_all_that_was_chosen_is_dropped_meanwhile(self) -> None:
+        self.make()
+        told = self.drill(*self.pruning_options(), "--at=1", f"far:{self.pool}", code=opt.USAGE)
+        self.assertIn(b"nothing was restored", told.stderr)
 
     def test_restricted_key(self) -> None:
         """It only looks: a key that may not write is enough, within its root."""
