@@ -28,9 +28,10 @@ Bytes reserve_content() {
   return content;
 }
 
-Status check_staged(const fs::Directory& fresh, const Place& op) {
+Status check_staged(FileSet& set, const fs::Directory& fresh, const Place& op) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> staged, find_name(fresh, std::to_string(op.slot)));
   if (staged && matches(*staged, op.staged)) return {};
+  NB_TRY(set.check_in_place());
   return fail(Errc::internal, "staged file of " + shown(op.path) + " is not what was planned");
 }
 
@@ -133,7 +134,7 @@ Status Prepare::check_move(const JournalOp& op) {
 }
 
 Status Prepare::check_place(const Place& op) {
-  NB_TRY(check_staged(*m_stage.directories.fresh, op));
+  NB_TRY(check_staged(m_set, *m_stage.directories.fresh, op));
   NB_TRY(check_parent(op.path));
   if (const auto late = m_late.find(op.slot); late != m_late.end()) {
     const std::uint32_t mode = late->second.mode;
