@@ -22,6 +22,7 @@ namespace {
 struct Plan {
   std::string root_path;
   wire::Id set{};
+  std::uint64_t from = 0;
   std::uint64_t to = 0;
   bool reads_contents = false;  // size and time do not tell all that differs
 };
@@ -40,7 +41,7 @@ Result<bool> hides_content(session::SetReader& reader, std::uint64_t to) {
   return found;
 }
 
-// The lock is given up again: the run takes its own, and its guard knows the set.
+// The lock is given up again: the run takes its own, its guard knows the set, and it looks whether this still holds.
 Result<Plan> make_plan(const HostJob& job, Clock& clock) {
   if (!job.settings.to) return fail(Errc::usage, "rollback needs --to WHEN");
   NB_TRY_ASSIGN(session::SetReader reader, session::open_set(job.place, job.stay_within, job.client, clock));
@@ -48,7 +49,7 @@ Result<Plan> make_plan(const HostJob& job, Clock& clock) {
   NB_TRY_ASSIGN(const wire::Moment moment, parse_when(*job.settings.to, clock.wall()));
   NB_TRY_ASSIGN(const std::uint64_t to, reader.generation(moment));
   NB_TRY_ASSIGN(const bool hidden, hides_content(reader, to));
-  return Plan{reader.root_path, reader.set().format().uuid, to, hidden};
+  return Plan{reader.root_path, reader.set().format().uuid, reader.set().head().generation, to, hidden};
 }
 
 // What a run tells, as the output of a command. Its connection tells from threads of its own.
@@ -100,7 +101,6 @@ session::Job job_of(const HostJob& job, const Plan& plan) {
   run.options.max_delete = session::k_no_max_delete;
   run.options.inactivity = job.settings.timeout;
   run.options.compression = {codec::CompressionMode::off, 0};
-  run.options.wait = job.settings.wait;
   run.options.wait_readers = job.settings.wait_readers;
   return run;
 }
@@ -121,27 +121,46 @@ Status tell_end(const HostJob& job, const RunSummary& summary, session::CommandO
   return output.write(job.settings.json ? json_summary(summary) + "\n" : "nbackup: " + summary_line(summary) + "\n");
 }
 
+// Nothing where another generation was committed before the run held the set.
+Result<std::optional<session::RunReport>> run_plan(const HostJob& job, const Plan& plan, std::chrono::seconds wait,
+                                                   RunOutput& told, Clock& clock) {
+  session::Job run = job_of(job, plan);
+  run.options.wait = wait;
+  bool is_outdated = false;
+  run.on_opened = [&](const wire::Opened& opened) -> Status {
+    is_outdated = opened.set && opened.generation != plan.from;
+    if (!is_outdated) return {};
+    return fail(Errc::locked, "another generation was committed meanwhile");
+  };
+  auto report = session::run(run, connector_to_sink(job, told, clock), {}, told, clock);
+  if (!report && is_outdated) return std::nullopt;
+  NB_TRY(report);
+  return std::move(*report);
+}
+
 }  // namespace
 
 bool rollback_only_looks(const Settings& settings) { return settings.has(wire::k_flag_dry_run); }
 
 Result<int> run_rollback(const HostJob& job, session::CommandOutput& output, Clock& clock) {
-  NB_TRY_ASSIGN(const Plan plan, make_plan(job, clock));
   RunOutput told(job.settings.json ? OutputForm::json : OutputForm::text, output);
-  const session::Job run = job_of(job, plan);
   const SteadyTime began = clock.steady();
-  NB_TRY_ASSIGN(const session::RunReport report,
-                session::run(run, connector_to_sink(job, told, clock), {}, told, clock));
+  Plan plan;
+  std::optional<session::RunReport> report;
+  while (!report) {
+    NB_TRY_ASSIGN(plan, make_plan(job, clock));
+    NB_TRY_ASSIGN(report, run_plan(job, plan, left_until(began + job.settings.wait, clock), told, clock));
+  }
   RunSummary summary;
   summary.start.command = CommandId::rollback;
   summary.start.sources = {fmt::format("generation {}", plan.to)};
   summary.start.destination = plan.root_path;
   summary.start.dry_run = job.settings.has(wire::k_flag_dry_run);
-  summary.report = report;
+  summary.report = *report;
   summary.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - began);
   NB_TRY(tell_end(job, summary, output));
   NB_TRY(told.status());
-  return report.exit_code;
+  return report->exit_code;
 }
 
 }  // namespace nb::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace nb {
@@ -12,5 +13,9 @@ WallTime SystemClock::wall() const {
 SteadyTime SystemClock::steady() const { return std::chrono::steady_clock::now(); }
 
 void SystemClock::pause(std::chrono::milliseconds duration) { std::this_thread::sleep_for(duration); }
+
+std::chrono::seconds left_until(SteadyTime until, const Clock& clock) {
+  return std::max(std::chrono::ceil<std::chrono::seconds>(until - clock.steady()), std::chrono::seconds(0));
+}
 
 }  // namespace nb

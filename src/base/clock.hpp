@@ -26,4 +26,7 @@ class SystemClock final : public Clock {
   void pause(std::chrono::milliseconds duration) override;
 };
 
+// Whole seconds, rounded up; none once `until` has come.
+std::chrono::seconds left_until(SteadyTime until, const Clock& clock);
+
 }  // namespace nb

@@ -149,22 +149,37 @@ class Run {
     }
   }
 
-  Result<SourceSetup> set_up_sources() {
-    if (m_job.at) return set_up_past_source(m_job.sources, *m_job.at, {m_job.client, m_job.stay_within}, m_clock);
+  Result<SourceSetup> set_up_sources(const std::optional<wire::Id>& destination_set) {
+    const SourceReader reader{m_job.client, m_job.stay_within, destination_set};
+    if (m_job.at) return set_up_past_source(m_job.sources, *m_job.at, reader, m_clock);
     NB_TRY(guard_mounts(m_job));
-    return set_up_source(m_job.sources, m_job.client, std::nullopt, m_clock);
+    return set_up_source(m_job.sources, reader, m_clock);
+  }
+
+  // What lies in a set may have changed while nobody held it.
+  Result<SourceSetup> set_up_again(SourceSetup before, const std::optional<wire::Id>& destination_set) {
+    if (before.held.sets.empty()) return before;
+    NB_TRY_ASSIGN(SourceSetup now, set_up_sources(destination_set));
+    if (now.tree.implied_root() == before.tree.implied_root() &&
+        now.tree.is_single_file() == before.tree.is_single_file()) {
+      return now;
+    }
+    return fail(Errc::path, "a source has become something else while the destination was waited for; run this again");
   }
 
   Result<RunReport> push(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
-    NB_TRY_ASSIGN(SourceSetup setup, set_up_sources());
+    NB_TRY_ASSIGN(SourceSetup seen, set_up_sources(std::nullopt));
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
     wire::Open message = open_message();
     message.destination = m_job.destination;
     message.expected_set = m_job.expected_set;
-    if (setup.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
-    if (setup.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
+    if (seen.tree.implied_root()) message.flags |= wire::k_flag_implied_root;
+    if (seen.tree.is_single_file()) message.flags |= wire::k_flag_single_file;
+    // Whoever the destination is waited for may be about to commit to a set that is read.
+    seen.held.let_go();
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, reporter, message));
-    if (opened.set) setup.held.release(*opened.set);
+    if (m_job.on_opened) NB_TRY(m_job.on_opened(opened));
+    NB_TRY_ASSIGN(SourceSetup setup, set_up_again(std::move(seen), opened.set));
     if (opened.resumes) reporter.notice("continuing an interrupted run: what was staged is used again");
     NB_TRY_ASSIGN(const hash::Secret secret, hash::Secret::from_bytes(opened.secret, Errc::protocol));
     SourceOptions options = source_options(setup, m_job.options.flags, m_job.limits, peer, {rules, secret});
@@ -181,7 +196,9 @@ class Run {
     report.counts = source.outcome().counts;
     report.mounts = source.outcome().mounts;
     if (!done) {
-      const bool has_no_answer = is_of_the_link(done.error().code) || done.error().code == Errc::interrupted;
+      // The other side says that it was interrupted only before its commit point.
+      const bool has_no_answer =
+          is_of_the_link(done.error().code) || (done.error().code == Errc::interrupted && interrupt_requested());
       m_may_be_committed =
           source.outcome().plan_ended && mode_of(m_job.options.flags) == SinkMode::commit && has_no_answer;
       return lost(reporter, std::move(report), done.error());
@@ -201,6 +218,9 @@ class Run {
   }
 
   Result<RunReport> pull(Connection& connection, Reporter& reporter, const wire::Hello& peer) {
+    // Before the source is held: whoever is waited for may be about to commit to it.
+    const txn::OnWait on_wait = [&reporter](const std::string& text) { reporter.notice(text); };
+    NB_TRY_ASSIGN(const std::chrono::seconds wait, await_destination(m_job, m_transaction, on_wait, m_clock));
     NB_TRY_ASSIGN(const LocalSecret local, local_secret(m_job.destination));
     const hash::Secret& secret = local.secret;
     NB_TRY_ASSIGN(const filter::Rules rules, rules_of(m_job.options.filter_rules));
@@ -211,7 +231,8 @@ class Run {
     NB_TRY_ASSIGN(const wire::Opened opened, open(connection, reporter, message));
     NB_TRY(check_shape(m_job, opened));
     SinkRequest request = pull_request(m_job, m_transaction, opened, secret);
-    request.on_wait = [&reporter](const std::string& text) { reporter.notice(text); };
+    request.wait = wait;
+    request.on_wait = on_wait;
     NB_TRY_ASSIGN(SinkSetup setup, set_up_sink(request, m_clock));
     if (setup.secret->id() != secret.id()) return fail(Errc::locked, "the destination's file set was made meanwhile");
     SinkOptions options = pull_options(m_job, opened, peer, {rules, *setup.secret});

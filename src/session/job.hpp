@@ -46,16 +46,18 @@ struct Job {
   std::string client;  // user@host, for the lock note
   Options options;
   std::optional<wire::Moment> at;            // the sources lie in a file set, which is read as it was then
-  std::optional<std::string> stay_within;    // push with `at`: as for set_up_source
+  std::optional<std::string> stay_within;    // push with `at`: as SourceReader has it
   bool single_file_only = false;             // pull: a directory, or what a pattern finds, is Errc::path
   std::optional<wire::Id> expected_set;      // push: the set this client knows at that destination
   std::vector<std::string> expected_mounts;  // push: absolute paths that were mount points last time, as `mounts` told
   bool allow_unmounted = false;              // lifts that guard
   Limits limits;
   std::function<void(const wire::Hello&)> on_hello = {};  // told what the other end says of itself, each time
-  std::optional<scan::OwnFiles> own_files;                // on this side
-  scan::DigestMemory* digests = nullptr;  // of the files on this side; none: every content is read. Outlives the run
-  scan::BareMemory* bare = nullptr;       // of the directories on this side; none: every file is asked. The same
+  // Push: told what the destination is now that this run holds it, each time; an error ends the run.
+  std::function<Status(const wire::Opened&)> on_opened = {};
+  std::optional<scan::OwnFiles> own_files;  // on this side
+  scan::DigestMemory* digests = nullptr;    // of the files on this side; none: every content is read. Outlives the run
+  scan::BareMemory* bare = nullptr;         // of the directories on this side; none: every file is asked. The same
   cache::SignatureMemory* signatures =
       nullptr;  // push: of what was sent; none: the sink describes what it has. The same
 };

@@ -135,11 +135,11 @@ Result<std::vector<SetPath>> find_all(const std::vector<std::string>& sources,
 }  // namespace
 
 Result<SourceSetup> set_up_past_source(const std::vector<std::string>& sources, const wire::Moment& at,
-                                       const PastReader& reader, Clock& clock) {
+                                       const SourceReader& reader, Clock& clock) {
   if (sources.empty()) return fail(Errc::protocol, "no source is named");
   NB_TRY_ASSIGN(std::vector<SetPath> paths, find_all(sources, reader.stay_within));
   HeldSets held;
-  for (SetPath& path : paths) NB_TRY(held.hold(std::move(path.root), reader.client, clock));
+  for (SetPath& path : paths) NB_TRY(held.hold(std::move(path.root), reader, clock));
   if (held.sets.size() > 1) return fail(Errc::path, "the sources lie in several file sets: take one after the other");
   txn::FileSet& set = *held.sets.front();
   NB_TRY_ASSIGN(const txn::History history, txn::History::open(set));

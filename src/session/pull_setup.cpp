@@ -22,21 +22,40 @@ std::optional<AskedNames> names_asked_for(const Job& job) {
   return names;
 }
 
-}  // namespace
-
-Result<LocalSecret> local_secret(const std::string& destination) {
+// The set that a pull will write to; null where it has yet to be made.
+Result<std::unique_ptr<txn::FileSet>> set_of(const std::string& destination) {
   for (const SourceShape shape : {SourceShape::tree, SourceShape::single_file}) {
     auto path = resolve_target(destination, shape, std::nullopt);
     if (!path) continue;
     NB_TRY_ASSIGN(txn::Located found, locate_target(*std::move(path), std::nullopt));
     if (!found.is_set) break;
-    const auto set = txn::FileSet::open(std::move(found.root));
-    if (set) return LocalSecret{(*set)->secret(), SecretOrigin::of_a_set};
-    if (!txn::FileSet::is_gone(set.error())) return tl::make_unexpected(set.error());
-    break;
+    auto set = txn::FileSet::open(std::move(found.root));
+    if (!set && txn::FileSet::is_gone(set.error())) break;
+    return set;
   }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<LocalSecret> local_secret(const std::string& destination) {
+  NB_TRY_ASSIGN(const auto set, set_of(destination));
+  if (set) return LocalSecret{set->secret(), SecretOrigin::of_a_set};
   NB_TRY_ASSIGN(hash::Secret secret, hash::Secret::generate());
   return LocalSecret{secret, SecretOrigin::fresh};
+}
+
+Result<std::chrono::seconds> await_destination(const Job& job, const wire::Id& transaction, const txn::OnWait& on_wait,
+                                               Clock& clock) {
+  const std::chrono::seconds wait = job.options.wait;
+  if (mode_of(job.options.flags) != SinkMode::commit) return wait;
+  NB_TRY_ASSIGN(const auto set, set_of(job.destination));
+  if (!set) return wait;
+  const SteadyTime until = clock.steady() + wait;
+  const txn::LockNote note = txn::lock_note_of_this_process(job.client, transaction, clock);
+  const auto lock = txn::WriterLock::acquire(*set, note, wait, clock, may_go_on, on_wait);
+  if (lock || txn::FileSet::is_gone(lock.error())) return left_until(until, clock);
+  return tl::make_unexpected(lock.error());
 }
 
 SinkRequest pull_request(const Job& job, const wire::Id& transaction, const wire::Opened& opened,

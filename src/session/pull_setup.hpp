@@ -20,6 +20,12 @@ struct LocalSecret {
 // The secret of the set that a pull will write to, or a new one for a set that has yet to be made.
 Result<LocalSecret> local_secret(const std::string& destination);
 
+// Waits, as the job says, until nobody writes to the set that a pull will write to, where there is one. Returns how long
+// it may be waited for again. Errors as those of WriterLock::acquire. Nothing stays locked. That the source lies in the
+// same set, which is an error, is only known once that was opened.
+Result<std::chrono::seconds> await_destination(const Job& job, const wire::Id& transaction, const txn::OnWait& on_wait,
+                                               Clock& clock);
+
 // Errc::protocol where the source opened something else than `job` asks for.
 Status check_shape(const Job& job, const wire::Opened& opened);
 

@@ -202,8 +202,9 @@ class Server {
   }
 
   Result<SourceSetup> set_up_pull(const wire::Open& open) {
-    if (open.at) return set_up_past_source(open.sources, *open.at, {open.client, m_options.root}, m_clock);
-    return set_up_source(open.sources, open.client, m_options.root, m_clock);
+    const SourceReader reader{open.client, m_options.root};
+    if (open.at) return set_up_past_source(open.sources, *open.at, reader, m_clock);
+    return set_up_source(open.sources, reader, m_clock);
   }
 
   Status send_pull(const wire::Open& open) {

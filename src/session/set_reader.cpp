@@ -27,7 +27,7 @@ Result<SetReader> open_set(const std::string& place, const std::optional<std::st
   NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
   NB_TRY_ASSIGN(SetPath found, find_in_set(bounds, place));
   HeldSets held;
-  NB_TRY_ASSIGN(txn::FileSet * set, held.hold(std::move(found.root), client, clock));
+  NB_TRY_ASSIGN(txn::FileSet * set, held.hold(std::move(found.root), {client, stay_within}, clock));
   NB_TRY_ASSIGN(txn::History history, txn::History::open(*set));
   return SetReader{std::move(held), std::move(history), std::move(found.root_path), std::move(found.inside)};
 }

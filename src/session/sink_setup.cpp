@@ -2,6 +2,7 @@
 #include "session/sink_setup.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/failpoint.hpp"
 #include "fs/posix_directory.hpp"
@@ -164,10 +165,29 @@ Result<SinkSetup> try_set_up(const SinkRequest& request, Clock& clock) {
 }  // namespace
 
 Result<SinkSetup> set_up_sink(const SinkRequest& request, Clock& clock) {
+  const SteadyTime until = clock.steady() + request.wait;
+  SinkRequest again = request;
+  bool has_appeared = false;
+  bool is_told = false;
   while (true) {
-    auto setup = try_set_up(request, clock);
+    auto setup = try_set_up(again, clock);
+    if (setup) return setup;
+    const Errc code = setup.error().code;
     // The run whose end was waited for took its set with it.
-    if (setup || !txn::FileSet::is_gone(setup.error())) return setup;
+    if (txn::FileSet::is_gone(setup.error())) {
+      has_appeared = false;
+      continue;
+    }
+    // Another run may just have made the set that this one was to make.
+    if (code == Errc::exists && !std::exchange(has_appeared, true)) continue;
+    if (code != Errc::locked || request.mode != SinkMode::commit) return setup;
+    // What is locked though it was not waited for is being made.
+    again.wait = left_until(until, clock);
+    if (again.wait == std::chrono::seconds(0)) return setup;
+    if (!std::exchange(is_told, true) && request.on_wait) {
+      request.on_wait("waiting for the file set, which another process is making");
+    }
+    NB_TRY(txn::pause_for_lock(clock, may_go_on));
   }
 }
 

@@ -43,7 +43,7 @@ Status check_spelling(const std::string& source, const std::string& name, const 
   return fail(Errc::path, source + ": its name there is " + std::string(listed.name()) + ", use that");
 }
 
-Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePath path, const std::string& client,
+Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePath path, const SourceReader& reader,
                 Clock& clock, SourceSetup& setup) {
   const std::optional<std::string> name = path.name;
   Start start = start_of(std::move(path));
@@ -52,7 +52,7 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
   const RelPath named = name && start.below.empty() ? found.below.child(*name) : found.below;
   if (name && !named.is_root()) NB_TRY(check_spelling(source, *name, *found.root, named));
   setup.view = scan::MetadataView::kept;
-  NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), client, clock));
+  NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), reader, clock));
   setup.generation = setup.held.sets.front()->head().generation;
   const auto trouble = [told = setup.tree.trouble()](Error error) { told->push_back(std::move(error)); };
   setup.tree.read_beside(
@@ -62,22 +62,18 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
 
 }  // namespace
 
-Result<txn::FileSet*> HeldSets::hold(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock) {
+Result<txn::FileSet*> HeldSets::hold(std::unique_ptr<fs::Directory> root, const SourceReader& reader, Clock& clock) {
   NB_TRY_ASSIGN(auto set, txn::FileSet::open(std::move(root)));
   for (const auto& other : sets) {
     if (other->format().uuid == set->format().uuid) return other.get();
   }
-  NB_TRY_ASSIGN(auto lock, lock_to_read(*set, client, clock));
+  if (set->format().uuid != reader.destination_set) {
+    NB_TRY_ASSIGN(auto lock, lock_to_read(*set, reader.client, clock));
+    locks.push_back(std::move(lock));
+  }
   damage.add(*set);
   sets.push_back(std::move(set));
-  locks.push_back(std::move(lock));
   return sets.back().get();
-}
-
-void HeldSets::release(const txn::Uuid& set) {
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    if (sets[i]->format().uuid == set) locks[i].reset();
-  }
 }
 
 Status finish_interrupted(txn::FileSet& set, const std::string& client, Clock& clock) {
@@ -101,15 +97,14 @@ Result<std::unique_ptr<txn::ReaderLock>> lock_to_read(txn::FileSet& set, const s
   }
 }
 
-Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
-                                  const std::optional<std::string>& stay_within, Clock& clock) {
-  NB_TRY_ASSIGN(SourceTree tree, SourceTree::open(sources, stay_within));
+Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const SourceReader& reader, Clock& clock) {
+  NB_TRY_ASSIGN(SourceTree tree, SourceTree::open(sources, reader.stay_within));
   SourceSetup setup{{}, scan::MetadataView::plain, 0, std::move(tree)};
-  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(stay_within));
+  NB_TRY_ASSIGN(const fs::PathRoot bounds, fs::PathRoot::open(reader.stay_within));
   for (const std::string& source : sources) {
-    Result<SourcePath> path = resolve_source(source, stay_within);
+    Result<SourcePath> path = resolve_source(source, reader.stay_within);
     // One that is missing is among the tree's problems.
-    if (path) NB_TRY(lock_set(bounds, source, std::move(*path), client, clock, setup));
+    if (path) NB_TRY(lock_set(bounds, source, std::move(*path), reader, clock, setup));
   }
   return setup;
 }

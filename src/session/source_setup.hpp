@@ -16,18 +16,25 @@
 
 namespace nb::session {
 
-// File sets that are read: none of them commits while this lives.
+struct SourceReader {
+  std::string client;                      // user@host, should a commit have to be finished
+  std::optional<std::string> stay_within;  // serve --root
+  // Where the sink writes. It holds the writer's lock, so nobody else can commit there, and its own commit, which comes
+  // after everything was read, must not wait for its own source: this set is not locked.
+  std::optional<txn::Uuid> destination_set = {};
+};
+
+// File sets that are read: none of them commits while this lives, but for the destination's.
 struct HeldSets {
   std::vector<std::unique_ptr<txn::FileSet>> sets;
-  std::vector<std::unique_ptr<txn::ReaderLock>> locks;  // one for each set
-  KnownDamage damage;                                   // in any of them
+  std::vector<std::unique_ptr<txn::ReaderLock>> locks;
+  KnownDamage damage;  // in any of them
 
   // The set at `root`: a commit that was interrupted there is finished, then it is locked and its head read. One that
   // is held already is not taken twice.
-  Result<txn::FileSet*> hold(std::unique_ptr<fs::Directory> root, const std::string& client, Clock& clock);
-  // Gives up the lock on `set`, which is where the sink writes: it holds the writer's lock by now, so nobody else can
-  // commit, and its own commit, which comes after everything was read, must not wait for its own source.
-  void release(const txn::Uuid& set);
+  Result<txn::FileSet*> hold(std::unique_ptr<fs::Directory> root, const SourceReader& reader, Clock& clock);
+  // Commits need not wait any more: what was opened may change.
+  void let_go() { locks.clear(); }
 };
 
 struct SourceSetup {
@@ -47,7 +54,6 @@ Result<std::unique_ptr<txn::ReaderLock>> lock_to_read(txn::FileSet& set, const s
 // Opens the sources; where they lie in a file set, finishes a commit that was interrupted there and keeps later ones
 // waiting while this lives. A set whose root lies above `stay_within` is left alone: what is below it is then read as a
 // plain tree.
-Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const std::string& client,
-                                  const std::optional<std::string>& stay_within, Clock& clock);
+Result<SourceSetup> set_up_source(const std::vector<std::string>& sources, const SourceReader& reader, Clock& clock);
 
 }  // namespace nb::session

@@ -78,34 +78,71 @@ Result<Records> read_records(const fs::Directory& control) {
 
 tl::unexpected<Error> gone() { return fail(Errc::locked, "the file set was removed meanwhile", ESTALE); }
 
-// Whether `control` is what the root has for its control directory.
+// Whether the root has `held` under `name`.
+Result<bool> holds(const fs::Directory& root, std::string_view name, const fs::Directory& held) {
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, name));
+  NB_TRY_ASSIGN(const fs::Stat stat, held.stat());
+  return there && same_inode(*there, stat);
+}
+
 Status check_same(const fs::Directory& root, const fs::Directory& control) {
-  NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_control_name));
-  NB_TRY_ASSIGN(const fs::Stat held, control.stat());
-  if (there && same_inode(*there, held)) return {};
+  NB_TRY_ASSIGN(const bool is_there, holds(root, k_control_name, control));
+  if (is_there) return {};
   return gone();
 }
 
-// Somebody who is making a set at this moment holds the writer's lock in it.
-Status check_unused(const fs::Directory& temporary) {
-  const auto lock = temporary.open_file(k_lock_name, fs::OpenMode::read_write);
-  if (!lock) return lock.error().code == Errc::not_found ? Status() : tl::make_unexpected(lock.error());
+tl::unexpected<Error> being_made() { return fail(Errc::locked, "another process is making a file set here"); }
+
+// What two who make a set at one place do to each other: the directory of one is taken away by the other, who takes its
+// lock first.
+bool is_of_a_maker(Errc code) { return code == Errc::not_found || code == Errc::exists; }
+
+// Somebody who is making a set at this moment holds the writer's lock in it, or finds it taken by this one, which ends
+// with what is returned.
+Result<std::unique_ptr<fs::File>> lock_unused(const fs::Directory& root, fs::Directory& temporary) {
+  auto lock = temporary.open_file(k_lock_name, fs::OpenMode::read_write);
+  if (!lock && lock.error().code == Errc::not_found) lock = temporary.create_file(k_lock_name);
+  if (!lock && is_of_a_maker(lock.error().code)) return being_made();
+  NB_TRY(lock);
   NB_TRY_ASSIGN(const bool free, (*lock)->try_lock(fs::LockKind::exclusive, k_writer_byte));
-  if (!free) return fail(Errc::locked, "another process is making a file set here");
-  return {};
+  if (!free) return being_made();
+  NB_TRY_ASSIGN(const bool is_there, holds(root, k_control_new_name, temporary));
+  if (!is_there) return being_made();
+  return lock;
+}
+
+// Removes `temporary`, which the root has under that name. All but the emptied directory goes through the handle, so that
+// nothing of another one who makes a set there meanwhile is taken; `lock`, if it is this one who holds it, keeps others
+// out until it goes. It is closed first: NFS and FUSE keep the name of a file that is open, and its directory with it.
+Status remove_leftover(fs::Directory& root, fs::Directory& temporary, std::unique_ptr<fs::File> lock) {
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, temporary.list());
+  for (const fs::NamedType& entry : entries) {
+    if (entry.name == k_lock_name) continue;
+    NB_TRY(entry.type == fs::FileType::directory ? fs::remove_tree(temporary, entry.name)
+                                                 : remove_if_there(temporary, entry.name));
+  }
+  lock.reset();
+  NB_TRY(remove_if_there(temporary, k_lock_name));
+  const Status removed = root.remove_directory(k_control_new_name);
+  if (removed || removed.error().code == Errc::not_found) return {};
+  // Another one, to whom it is a leftover without a lock, has made one, and ends this.
+  NB_TRY_ASSIGN(const std::optional<fs::Stat> taken, find_name(temporary, k_lock_name));
+  return taken ? Status() : removed;
 }
 
 Status remove_temporary(fs::Directory& root) {
   NB_TRY_ASSIGN(const std::optional<fs::Stat> there, find_name(root, k_control_new_name));
   if (!there) return {};
   if (there->type != fs::FileType::directory) return fail(Errc::exists, std::string(k_control_new_name));
-  NB_TRY_ASSIGN(const std::unique_ptr<fs::Directory> temporary, root.open_directory(k_control_new_name));
-  NB_TRY(check_unused(*temporary));
-  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, temporary->list());
+  const auto temporary = root.open_directory(k_control_new_name);
+  if (!temporary && temporary.error().code == Errc::not_found) return being_made();
+  NB_TRY(temporary);
+  NB_TRY_ASSIGN(auto lock, lock_unused(root, **temporary));
+  NB_TRY_ASSIGN(const std::vector<fs::NamedType> entries, (*temporary)->list());
   for (const fs::NamedType& entry : entries) {
     if (!is_known(entry.name)) return fail(Errc::exists, std::string(k_control_new_name) + " holds foreign files");
   }
-  return fs::remove_tree(root, k_control_new_name);
+  return remove_leftover(root, **temporary, std::move(lock));
 }
 
 Result<SetFormat> new_format(Lifetime lifetime) {
@@ -139,12 +176,20 @@ Status drop_default_acl(fs::Directory& control) {
   return had_none ? Status{} : removed;
 }
 
-// Returns the lock on the new set, which keeps others from taking it for a leftover.
+// Others take what has no lock for a leftover.
+Result<std::unique_ptr<fs::File>> lock_new(fs::Directory& control) {
+  auto lock = control.create_file(k_lock_name);
+  if (!lock && is_of_a_maker(lock.error().code)) return being_made();
+  NB_TRY(lock);
+  NB_TRY_ASSIGN(const bool locked, (*lock)->try_lock(fs::LockKind::exclusive, k_writer_byte));
+  if (!locked) return being_made();
+  return lock;
+}
+
+// Returns the lock on the new set.
 Result<std::unique_ptr<fs::File>> fill(fs::Directory& control, const SetFormat& format, const hash::Secret& secret) {
   NB_TRY(drop_default_acl(control));
-  NB_TRY_ASSIGN(std::unique_ptr<fs::File> lock, control.create_file(k_lock_name));
-  NB_TRY_ASSIGN(const bool locked, lock->try_lock(fs::LockKind::exclusive, k_writer_byte));
-  if (!locked) return fail(Errc::locked, "another process is removing this file set");
+  NB_TRY_ASSIGN(std::unique_ptr<fs::File> lock, lock_new(control));
   NB_TRY(lock->sync());
   NB_TRY(write_new_file(control, k_format_name, encode(format)));
   NB_TRY(write_new_file(control, k_secret_name, encode(secret)));
@@ -166,12 +211,10 @@ Status make_whole(fs::Directory& root, fs::Directory& control, const SetFormat& 
   return failpoint("txn.create.renamed");
 }
 
-// Only what is still ours: another creator may have taken ours for a leftover before it was locked, and have made its
-// own under the same name.
-void remove_own_temporary(fs::Directory& root, const fs::Directory& control) {
-  const Result<fs::Stat> ours = control.stat();
-  const Result<fs::Stat> there = root.stat_at(k_control_new_name);
-  if (ours && there && same_inode(*ours, *there)) static_cast<void>(fs::remove_tree(root, k_control_new_name));
+Result<std::unique_ptr<fs::Directory>> make_temporary(fs::Directory& root) {
+  auto control = root.create_directory(k_control_new_name);
+  if (!control && control.error().code == Errc::exists) return being_made();
+  return control;
 }
 
 }  // namespace
@@ -205,11 +248,13 @@ Result<std::unique_ptr<FileSet>> FileSet::create(std::unique_ptr<fs::Directory> 
   NB_TRY(remove_temporary(*root));
   NB_TRY_ASSIGN(KeptMtime mtime, KeptMtime::of(*root));
   NB_TRY_ASSIGN(const SetFormat format, new_format(lifetime));
-  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, root->create_directory(k_control_new_name));
+  NB_TRY_ASSIGN(std::unique_ptr<fs::Directory> control, make_temporary(*root));
   const Status made = make_whole(*root, *control, format, secret);
   if (!made) {
+    // The place is another's.
+    if (made.error().code == Errc::locked) return tl::make_unexpected(made.error());
     // A full disk must not be left with half a set as well; the first error is the one to tell.
-    remove_own_temporary(*root, *control);
+    static_cast<void>(remove_leftover(*root, *control, nullptr));
     mtime.restore();
     return tl::make_unexpected(made.error());
   }
@@ -248,7 +293,7 @@ Status FileSet::remove_control() {
   NB_TRY(m_root->rename(k_control_name, *m_root, k_control_new_name, fs::RenameMode::no_replace));
   NB_TRY(m_root->sync());
   NB_FAILPOINT("txn.remove.renamed");
-  NB_TRY(fs::remove_tree(*m_root, k_control_new_name));
+  NB_TRY(remove_leftover(*m_root, *m_control, nullptr));
   mtime.restore();
   return m_root->sync();
 }

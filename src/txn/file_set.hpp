@@ -19,7 +19,7 @@ class FileSet {
   // check_in_place().
   static Result<std::unique_ptr<FileSet>> open(std::unique_ptr<fs::Directory> root);
   // Makes the control directory, durably, so that it is there whole or not at all (a crash leaves a temporary name that
-  // the next create removes). Errc::exists if there is one.
+  // the next create removes). Errc::exists if there is one; Errc::locked if another process is making one.
   static Result<std::unique_ptr<FileSet>> create(std::unique_ptr<fs::Directory> root, Lifetime lifetime,
                                                  const hash::Secret& secret);
 

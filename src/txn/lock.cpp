@@ -136,13 +136,13 @@ Result<std::unique_ptr<fs::File>> open_lock(fs::Directory& control, fs::OpenMode
   return made || made.error().code != Errc::exists ? std::move(made) : control.open_file(k_lock_name, mode);
 }
 
-Status pause(Clock& clock, const GoOn& go_on) {
+}  // namespace
+
+Status pause_for_lock(Clock& clock, const GoOn& go_on) {
   if (go_on && !go_on()) return fail(Errc::interrupted, "while waiting for a lock");
   clock.pause(k_poll);
   return {};
 }
-
-}  // namespace
 
 LockNote lock_note_of_this_process(std::string client, const TxId& token, Clock& clock) {
   LockNote note;
@@ -167,7 +167,7 @@ Result<std::unique_ptr<fs::File>> take_writer_lock(fs::Directory& control, LockN
     const std::chrono::seconds limit = hunt.chase(holder) ? std::max(wait, k_ghost_wait) : wait;
     if (clock.steady() - begin >= limit) return fail(Errc::locked, describe(holder));
     if (is_first && on_wait) on_wait("waiting for the file set, which is " + describe(holder));
-    NB_TRY(pause(clock, go_on));
+    NB_TRY(pause_for_lock(clock, go_on));
   }
   // On a full disk it goes without: what is to be done under the lock may be what makes room.
   Status noted = write_note(*file, note);
@@ -192,7 +192,7 @@ Result<std::unique_ptr<ReaderLock>> ReaderLock::acquire(FileSet& set, std::chron
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::shared, k_reader_byte));
     if (locked) break;
     if (clock.steady() - begin >= wait) return fail(Errc::locked, "a commit is being applied");
-    NB_TRY(pause(clock, go_on));
+    NB_TRY(pause_for_lock(clock, go_on));
   }
   NB_TRY(set.check_in_place());
   NB_TRY(set.reload());
@@ -207,7 +207,7 @@ Result<std::unique_ptr<fs::File>> take_apply_lock(FileSet& set, std::chrono::sec
     NB_TRY_ASSIGN(const bool locked, file->try_lock(fs::LockKind::exclusive, k_reader_byte));
     if (locked) return file;
     if (clock.steady() - begin >= wait) return fail(Errc::readers_busy, "readers hold the file set");
-    NB_TRY(pause(clock, go_on));
+    NB_TRY(pause_for_lock(clock, go_on));
   }
 }
 

@@ -17,6 +17,9 @@ namespace nb::txn {
 // Told once, as a line for a person, if a lock is not free at once and will be waited for. May be empty.
 using OnWait = std::function<void(const std::string& text)>;
 
+// The time between two tries of a lock. Errc::interrupted where `go_on` says so.
+Status pause_for_lock(Clock& clock, const GoOn& go_on);
+
 class WriterLock {
  public:
   // Waits up to `wait`. Errc::locked names the holder ("backup@laptop, process 812, since 02:10"). A holder with the

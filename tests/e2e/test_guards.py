@@ -502,17 +502,18 @@ class Together(Pushed):
 
     def test_pull_that_meets_the_end_of_another(self) -> None:
         """It has opened the directory of the other's set, and reads the records when they are gone."""
-        for opened in (1, 2):  # for its secret, and as the destination
+        for opened in (1, 2, 3):  # to wait for the other, for its secret, and as the destination
             with self.subTest(opened=opened):
                 back = self.dir / f"back{opened}"
                 options = self.world.carrier_options("fake")
                 pull = ["pull", *options, f"nbtest:{self.sink}/", str(back)]
-                first = self.world.spawn(*pull, failpoint="session.sink.locked=stop")
-                self.assertTrue(wait_stopped(first.process.pid))
+                cut = self.world.spawn(*pull, failpoint="session.sink.locked=stop")
+                self.assertTrue(wait_stopped(cut.process.pid))
+                cut.kill()
+                cut.wait()
                 second = self.world.spawn(*pull, failpoint=f"txn.open.control=stop@{opened}")
                 self.assertTrue(wait_stopped(second.process.pid))
-                os.kill(first.process.pid, signal.SIGCONT)
-                self.assertEqual(first.wait().code, 0)
+                self.run_ok(*pull)
                 os.kill(second.process.pid, signal.SIGCONT)
                 outcome = second.wait()
                 self.assertEqual(outcome.code, 0, outcome.text)

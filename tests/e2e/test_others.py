@@ -162,6 +162,92 @@ class Waiting(Others):
             self.assertEqual(outcome.code, 0, outcome.text)
         self.assertEqual(sorted(os.listdir(self.sink)), ["more", "stays"])
 
+    def stopped_push(self, failpoint: str = "session.sink.planned", *options: str) -> tuple[Running, int]:
+        """A push, and its server, which stands where it is about to commit to the set, or at another failpoint."""
+        server = self.world.server(f"{failpoint}=stop@1")
+        run = self.start("push", *self.world.carrier_options("fake", server), *options, f"{self.source}/",
+                         f"nbtest:{self.sink}")
+        pid = self.world.server_pid()
+        self.assertTrue(wait_stopped(pid))
+        return run, pid
+
+    def all_end_well(self, *runs: Running) -> None:
+        for run in runs:
+            outcome = run.wait()
+            self.assertEqual(outcome.code, 0, outcome.text)
+
+    def test_for_a_commit_to_what_is_read(self) -> None:
+        """Whoever waits to write must not keep it from being applied."""
+        (self.source / "dir").mkdir()
+        self.run_ok("push", f"{self.source}/", self.sink)
+        for name, command, ends in (
+                ("a rollback", "rollback", ("--to=1", self.sink)),
+                ("a push within the set", "push", ("-v", f"{self.sink}/dir", f"{self.sink}/copy/"))):
+            with self.subTest(waits=name):
+                (self.source / "dir/new").write_text(name)
+                first, server = self.stopped_push()
+                second = self.start(command, "--wait=60", "--wait-readers=5", *ends)
+                second.wait_for_message(b"waiting for the file set")
+                os.kill(server, signal.SIGCONT)
+                self.all_end_well(first, second)
+
+    def test_a_source_may_change(self) -> None:
+        """While the destination is waited for, others commit to the set that is to be read."""
+        other, far = self.dir / "other", self.world.carrier_options("fake")
+        feed = ("push", "--wait-readers=0", f"{self.source}/stays", f"{other}/")
+        self.run_ok("push", f"{self.source}/", other)
+        self.run_ok("push", f"{self.source}/", self.sink)
+        for name, command, ends in (("a push", "push", (f"{other}/stays", self.sink)),
+                                    ("a pull", "pull", (*far, self.world.far(f"{other}/stays", "fake"), self.sink)),
+                                    ("a restore", "restore", (f"{other}:stays", f"{self.sink}/restored"))):
+            with self.subTest(waits=name):
+                (self.source / "new").write_text(name)
+                first, server = self.stopped_push()
+                second = self.start(command, "-v", "--wait=60", *ends)
+                second.wait_for_message(b"waiting for the file set")
+                (self.source / "stays").write_text(f"fed before {name}")
+                self.run_ok(*feed)
+                os.kill(server, signal.SIGCONT)
+                self.all_end_well(first, second)
+                written = self.sink / ("restored" if command == "restore" else "stays")
+                self.assertEqual(written.read_text(), f"fed before {name}")
+
+    def test_a_rollback_plans_again(self) -> None:
+        """What was committed while it waited may differ in ways that were not to be expected before."""
+        same = self.source / "stays"
+        same.write_text("first")
+        os.utime(same, (1000, 1000))
+        self.run_ok("push", f"{self.source}/", self.sink)
+        same.write_text("second, and longer")
+        self.run_ok("push", f"{self.source}/", self.sink)
+        same.write_text("third")
+        os.utime(same, (1000, 1000))
+        first, server = self.stopped_push()
+        second = self.start("rollback", "--wait=60", "--to=1", self.sink)
+        second.wait_for_message(b"waiting for the file set")
+        os.kill(server, signal.SIGCONT)
+        self.all_end_well(first, second)
+        self.assertEqual((self.sink / "stays").read_text(), "first")
+        self.assertRegex(self.run_ok("generations", self.sink).stdout.splitlines()[-1], rb"^ *4 ")
+
+    def test_for_one_that_makes_the_set(self) -> None:
+        # The other one may be quicker once the set is there.
+        first, server = self.stopped_push("txn.create.filled", "--wait=60")
+        self.run_code(opt.LOCKED, "push", f"{self.source}/", self.sink)
+        second = self.start("push", "-v", "--wait=60", f"{self.source}/", self.sink)
+        second.wait_for_message(b"which another process is making")
+        os.kill(server, signal.SIGCONT)
+        self.all_end_well(first, second)
+        self.assert_same_tree(self.source, self.sink, ignore_root=True)
+
+    def test_what_was_begun_is_made_by_another(self) -> None:
+        first, server = self.stopped_push("txn.create.made", "--wait=60")
+        self.run_ok("push", f"{self.source}/", self.sink)
+        os.kill(server, signal.SIGCONT)
+        self.all_end_well(first)
+        self.assert_same_tree(self.source, self.sink, ignore_root=True)
+        self.assertRegex(self.run_ok("generations", self.sink).stdout.splitlines()[-1], rb"^ *1 ")
+
     def test_nobody_waits_for_a_client_that_is_gone(self) -> None:
         self.run_ok("push", f"{self.source}/", self.sink)
         (self.source / "more").write_text("more")

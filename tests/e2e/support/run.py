@@ -168,6 +168,7 @@ class World:
     def server(self, failpoint: str = "", log: Path | None = None, user: str = "") -> Path:
         """A program for --remote-path: nbackup with failpoints armed, its process id in server_pid()."""
         self._wrappers += 1
+        (self.dir / "scratch" / "server.pid").unlink(missing_ok=True)
         lines = ["#!/bin/sh", f"echo $$ >{shlex.quote(str(self.dir / 'scratch' / 'server.pid'))}"]
         lines += ["unset NBACKUP_FAILPOINT NBACKUP_FAILPOINT_LOG"]
         if failpoint:

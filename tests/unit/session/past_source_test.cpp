@@ -236,7 +236,7 @@ TEST_CASE("past: a confined server looks for sets below its root only", "[sessio
 TEST_CASE("past: the set is held while it is read", "[session]") {
   Lives lives;
   SystemClock clock;
-  auto setup = session::set_up_past_source({lives.pool("docs")}, generation(1), {"tester", std::nullopt}, clock);
+  auto setup = session::set_up_past_source({lives.pool("docs")}, generation(1), {"tester", {}}, clock);
   REQUIRE(setup);
   const auto set = txn::FileSet::open(fs::open_user_directory(lives.pool("")).value()).value();
   CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);

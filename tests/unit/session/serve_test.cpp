@@ -145,13 +145,17 @@ TEST_CASE("a set that is named as an entry of its parent is locked as well", "[s
   REQUIRE(rig.push().has_value());
   SystemClock clock;
   const std::string named = stdfs::path(rig.pool("")).parent_path().string();
-  auto setup = session::set_up_source({named}, "tester", std::nullopt, clock).value();
   const auto set = set_at(rig.pool());
-  CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);
+  session::SourceReader reader{"tester", {}, txn::Uuid{}};
+  {
+    auto setup = session::set_up_source({named}, reader, clock).value();
+    CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);
+    setup.held.let_go();
+    CHECK(txn::take_apply_lock(*set, 0s, clock).has_value());
+  }
   // Where the sink writes to the very set, its commit need not wait.
-  setup.held.release(txn::Uuid{});
-  CHECK(txn::take_apply_lock(*set, 0s, clock).error().code == Errc::readers_busy);
-  setup.held.release(set->format().uuid);
+  reader.destination_set = set->format().uuid;
+  const auto setup = session::set_up_source({named}, reader, clock).value();
   CHECK(txn::take_apply_lock(*set, 0s, clock).has_value());
 }
 
