@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "fs/metadata.hpp"
+#include "hash/digest.hpp"
 
 namespace nb::session {
 namespace {
@@ -24,6 +25,15 @@ fs::Meant read_back(fs::FileType type, std::uint64_t size, const fs::Metadata& m
   stat.owner = meta.owner;
   stat.mtime = meta.mtime;
   return fs::meant_of(stat, meta.xattrs);
+}
+
+// A symlink that a file stands for: what the file holds is its target, of which a listing has the size, and the digest
+// where contents are compared.
+void read_as_target(const wire::Entry& present, const hash::Secret& secret, wire::Entry& file) {
+  const bool is_same = file.size == present.target.size() &&
+                       (!file.content || *file.content == hash::digest_of(as_bytes(present.target), secret));
+  if (is_same) file.target = present.target;
+  file.size = 0;
 }
 
 std::string first_of(const RelPath& path) { return path.str().substr(0, path.str().find('/')); }
@@ -50,6 +60,7 @@ Difference Sink::compare(const wire::Entry& wanted, const wire::Entry& present) 
   as_read.type = meant.type;
   as_read.node = meant.node;
   as_read.meta = std::move(meant.meta);
+  if (meant.type == fs::FileType::symlink) read_as_target(present, *m_options.secret, as_read);
   return compare_entries(as_read, present);
 }
 
