@@ -51,8 +51,9 @@ Status lock_set(const fs::PathRoot& bounds, const std::string& source, SourcePat
   if (!found.is_set) return {};
   const RelPath named = name && start.below.empty() ? found.below.child(*name) : found.below;
   if (name && !named.is_root()) NB_TRY(check_spelling(source, *name, *found.root, named));
-  setup.view = scan::MetadataView::kept;
   NB_TRY_ASSIGN(txn::FileSet * set, setup.held.hold(std::move(found.root), reader, clock));
+  // What a pull was cut off in holds attributes as they are.
+  if (set->format().lifetime == txn::Lifetime::permanent) setup.view = scan::MetadataView::kept;
   setup.generation = setup.held.sets.front()->head().generation;
   const auto trouble = [told = setup.tree.trouble()](Error error) { told->push_back(std::move(error)); };
   setup.tree.read_beside(
