@@ -40,11 +40,12 @@ Result<Host> make_host(std::string_view user_at, std::string_view name, std::str
   Host host;
   if (!user_at.empty()) {
     const std::string_view user = user_at.substr(0, user_at.size() - 1);
-    NB_TRY(check_word(user, "user name", whole));
-    if (user.find(':') != std::string_view::npos) {
-      return fail(Errc::usage,
-                  "a password has no place in '" + std::string(whole) + "': use a key, or wait to be asked");
+    // Not shown: messages end in logs and mails.
+    if (const std::size_t colon = user.find(':'); colon != std::string_view::npos) {
+      return fail(Errc::usage, "a password has no place in '" + std::string(user.substr(0, colon)) + ":...@" +
+                                   std::string(name) + "': use a key, or wait to be asked");
     }
+    NB_TRY(check_word(user, "user name", whole));
     host.user = std::string(user);
   }
   NB_TRY(check_word(name, "host name", whole));

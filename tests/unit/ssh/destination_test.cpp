@@ -111,6 +111,8 @@ TEST_CASE("what cannot be a location is refused with a code", "[ssh]") {
     CHECK(found.error().code == code);
   }
   CHECK(parse_location("host::m").error().message().find("ssh://") != std::string::npos);
+  const std::string message = parse_location("ssh://user:pass$word@host/p").error().message();
+  CHECK(message.find("'user:...@host'") != std::string::npos);
 }
 
 TEST_CASE("a location is displayed as it may be typed", "[ssh]") {
