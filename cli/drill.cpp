@@ -98,7 +98,7 @@ Status restore_and_judge(const Settings& settings, const PoolPath& pool, const D
     left = left.subspan(files.size());
   }
   if (judge.counts().files != 0 || sample.chosen.empty() || teller.problems() != 0) return {};
-  return fail(Errc::usage, "nothing was restored: what was chosen was dropped meanwhile; run this again");
+  return fail(Errc::path, "nothing was restored: all generations that files were chosen from were dropped");
 }
 
 Result<DrillResult> drill(const Settings& settings, const PoolPath& pool, DrillTeller& teller, Clock& clock) {

@@ -179,7 +179,7 @@ exec /bin/sh -c "$*"
 
     def test_all_that_was_chosen_is_dropped_meanwhile(self) -> None:
         self.make()
-        told = self.drill(*self.pruning_options(), "--at=1", f"far:{self.pool}", code=opt.USAGE)
+        told = self.drill(*self.pruning_options(), "--at=1", f"far:{self.pool}", code=opt.PATH)
         self.assertIn(b"nothing was restored", told.stderr)
 
     def test_restricted_key(self) -> None:
