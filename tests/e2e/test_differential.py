@@ -21,10 +21,10 @@ from support.loopfs import Tmpfs
 from support.run import Case, Outcome, chosen_seeds, clone
 
 ALL_SEEDS = range(300)
+RSYNC_PATIENCE = 60  # seconds; of one scenario in 300 it makes a run that stands still
 SAMPLE = sorted(random.Random(1).sample(ALL_SEEDS, 40))
 # Failures of rsync itself that nbackup does not share: default ACLs of names that were just replaced by something that
 # is no directory, and a generator that gives up when a hard link must replace a filled directory.
-RSYNC_PATIENCE = 60  # seconds; of one scenario in 300 it makes a run that stands still
 RSYNC_FAULTS = (b"ACL_TYPE_DEFAULT", b"protocol incompatibility", b"errors with program diagnostics")
 PATTERNS = ("*.tmp", "*.o", "doc*", "/f*", "x-*/", "*1*", "*[0-5].txt", ".hidden", "Img ?*", "**.jpg", "/doc*/", "f??")
 

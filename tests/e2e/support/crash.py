@@ -187,7 +187,10 @@ def wait_gone(pid: int, timeout: float = 60) -> None:
 def wait_until_busy(pid: int) -> None:
     """Until a process has used a second of processor time."""
     ticks = os.sysconf("SC_CLK_TCK")
+    deadline = time.monotonic() + 60
     while sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) < ticks:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"process {pid} does nothing")
         time.sleep(0.02)
 
 
